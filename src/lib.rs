@@ -1,5 +1,5 @@
-//! The Rollwright operator: the program `rollwright`, whose command line is all that is public, and what
-//! tests of the whole operator need.
+//! The Rollwright operator: the program `rollwright`, and what tests of the whole operator need. Only the command line
+//! of the program is public.
 
 #![allow(clippy::cognitive_complexity, reason = "each line of tracing's macros counts as several branches")]
 

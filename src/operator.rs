@@ -43,7 +43,7 @@ use crate::watch::pods::PodWatches;
 use crate::write::Writer;
 use crate::write::events::Events;
 
-/// Reconciles that run when we are told to stop get this long to end.
+/// Reconciles that run at a signal to stop get this long to end.
 const DRAIN: Duration = Duration::from_millis(700);
 /// Every Deployment is looked at once an hour even if nothing seems to happen: in 60 groups,
 /// one each minute. A reconcile that finds nothing to do makes no request.
@@ -63,7 +63,7 @@ pub struct Operator {
     candidacy: Option<Candidacy>,
 }
 
-/// Our part in the election.
+/// The part of this operator in the election.
 struct Candidacy {
     identity: String,
     stop: watch::Sender<election::Stop>,

@@ -1,5 +1,5 @@
-//! The Lua of `deploy/argocd` over the statuses that our operator writes, and the ConfigMap that is
-//! made of it (`UPDATE=1 cargo test -p argocd`).
+//! The Lua of `deploy/argocd` over the statuses that the operator writes, and the ConfigMap that is made of it
+//! (`UPDATE=1 cargo test -p argocd`).
 
 #![cfg(test)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
@@ -119,7 +119,7 @@ fn indented(text: &str, by: usize) -> String {
     text.lines().map(|line| format!("{}{line}\n", " ".repeat(by))).collect()
 }
 
-/// The ConfigMap `argocd-cm`, as far as it is about us.
+/// The ConfigMap `argocd-cm`, with what is about Rollwright.
 fn config_map() -> String {
     let mut text = "# Made from the scripts beside it: UPDATE=1 cargo test -p argocd
 apiVersion: v1

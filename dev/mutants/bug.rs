@@ -1,4 +1,4 @@
-//! Bugs that others had, to be put back in: a simulator that does not find them is worth nothing.
+//! Bugs that others had, to be restored: a simulator that does not find them is worth nothing.
 //!
 //! `dev/mutants/tree` adds this module to its copy of the planner. Each patch beside it adds a line
 //! that asks [`has`](crate::has) for its bug. The bug is there in the threads that called [`inject`].
@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 macro_rules! bugs {
     ($($name:ident: $source:literal => $consequence:literal;)*) => {
-        /// A bug of the past. `docs/internals/mutants.md` says which check finds each.
+        /// A bug of the past. `docs/internals/mutants.md` lists which check finds each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Bug {
             $(

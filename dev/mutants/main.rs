@@ -1,4 +1,4 @@
-//! Bugs of the past, put back in one at a time: for each, seeds are played until a check finds it.
+//! Bugs of the past, restored one at a time: for each, seeds are played until a check finds it.
 //!
 //! A seed counts only if the same scenario is clean without the bug. The table goes to standard
 //! output as Markdown; the end is a failure if a bug was not found in time. docs/internals/mutants.md has
@@ -16,7 +16,7 @@ use plan::bug::{self, Bug};
 use sim::tenant::pair;
 use sim::{Scenario, Settings};
 
-/// Puts bugs of the past back in, and says which check finds each.
+/// Restores bugs of the past, and prints which check finds each.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Seconds that the search for one bug may take.
@@ -28,7 +28,7 @@ struct Arguments {
     /// The seed to begin with.
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// Only bugs whose name contains this.
+    /// Only bugs with a name that contains this.
     #[arg(long)]
     only: Option<String>,
     /// Plays this seed only, with each bug and without one, and prints the last events.
@@ -142,7 +142,8 @@ fn show(bugs: &[Bug], seed: u64, out: &mut impl std::io::Write) -> std::io::Resu
     Ok(true)
 }
 
-/// Of four scenarios one has a theme, and two have slots, cooldowns and rivals, as `make sim` plays them.
+/// Of four scenarios one has a theme, and two have slots, cooldowns and competing controllers, as `make sim` plays
+/// them.
 fn scenario(seed: u64) -> Scenario {
     match seed % 4 {
         0 => Scenario::of(seed),

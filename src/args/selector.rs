@@ -9,8 +9,7 @@ use sha2::{Digest as _, Sha256};
 /// So much of the digest is in the name of a lease.
 const DIGEST_LENGTH: usize = 10;
 
-/// Which namespaces are a shard's. Two that say the same in other words are equal, and are written
-/// the same.
+/// The namespaces of a shard. Two selectors that mean the same in other words are equal, and are written the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selector(LabelSelector);
 

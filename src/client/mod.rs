@@ -41,7 +41,7 @@ pub(crate) enum ClientError {
     /// Neither a kubeconfig nor a service account.
     #[error("no cluster is configured; name a file with --kubeconfig ({0})")]
     Infer(Box<kube::config::InferConfigError>),
-    /// Nothing tells a true server from a false one.
+    /// Nothing distinguishes a true server from a false one.
     #[error(
         "the server {server} cannot be verified: the kubeconfig names no certificate authority for its \
          cluster, and this machine has no certificates of its own ({cause}). Put certificate-authority \
@@ -97,7 +97,7 @@ fn spare_certificates(config: &mut Config) {
 }
 
 fn ours(mut config: Config) -> Config {
-    // Else nobody could tell from an audit log who it was.
+    // Else nobody could see in an audit log who it was.
     config.headers.push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
@@ -187,7 +187,7 @@ impl WatchClients {
         self.pairs.first().and_then(|pair| pair.workloads.pulse.server_time())
     }
 
-    /// The next answer tells what time it is, whatever is known.
+    /// The next answer shows what time it is, whatever is known.
     pub(crate) fn measure_again(&self) {
         self.pairs.iter().for_each(|pair| pair.workloads.pulse.measure_again());
     }

@@ -1,4 +1,4 @@
-//! The signs of life of a watch, or of other work that goes on without an end, and the server's clock.
+//! The signs of life of a watch, or of other work without an end, and the server's clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -35,7 +35,7 @@ impl Pulse {
         }
     }
 
-    /// It is alive now.
+    /// The work is alive now.
     pub(crate) fn beat(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
@@ -45,12 +45,12 @@ impl Pulse {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
-    /// It failed, and is being tried again.
+    /// The work failed, and is being tried again.
     pub(crate) fn fell_ill(&self) {
         self.is_broken.store(true, Ordering::SeqCst);
     }
 
-    /// It works again.
+    /// The work succeeds again.
     pub(crate) fn recovered(&self) {
         self.is_broken.store(false, Ordering::SeqCst);
     }
@@ -65,7 +65,7 @@ impl Pulse {
         *time = Some(ServerTime::after(*time, date, clock::now()));
     }
 
-    /// We lead from now on.
+    /// The operator leads from now on.
     pub(crate) fn measure_again(&self) {
         let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
         *time = time.map(ServerTime::old);
@@ -83,7 +83,7 @@ impl Pulse {
         self.starts.notify_one();
     }
 
-    /// Waits until a watch starts. Says at which version.
+    /// Waits until a watch starts. Returns at which version.
     pub(crate) async fn start(&self) -> u64 {
         loop {
             let version = self.start.lock().unwrap_or_else(PoisonError::into_inner).take();

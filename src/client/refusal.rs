@@ -12,7 +12,7 @@ use kube::core::Status;
 /// them, and an object of 1.5 MB is the largest that the server stores.
 const WORDS_MAX: usize = 2048;
 
-/// An error in one line, with what caused it: the outermost layer alone says little.
+/// An error in one line, with what caused it: the outermost layer alone explains little.
 pub(crate) fn explain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -46,13 +46,13 @@ pub(super) async fn read_at_most(limit: usize, body: Body) -> Result<Beginning, 
     Ok(read)
 }
 
-/// What a server says that refuses; something between it and us may refuse in other words.
+/// What a server answers that refuses; a proxy before it may refuse in other words.
 pub(super) fn failure(status: StatusCode, read: &Beginning) -> Status {
     let Beginning { bytes, length } = read;
     let mut failure = serde_json::from_slice(bytes).unwrap_or_else(|_| {
         let text = String::from_utf8_lossy(bytes);
         let (message, reason) = match begun_message(&text) {
-            // Of what was cut off, the code tells the reason.
+            // The code has the reason of a message that was cut off.
             Some(message) if *length > bytes.len() => (message, reason_of(status)),
             _ => (text.trim().to_owned(), "Failed to parse error data"),
         };
@@ -63,7 +63,7 @@ pub(super) fn failure(status: StatusCode, read: &Beginning) -> Status {
     failure
 }
 
-/// The message of a Status whose end is missing.
+/// The message of a Status with a missing end.
 fn begun_message(text: &str) -> Option<String> {
     const MESSAGE: &str = "\"message\":";
     let (_, rest) = text.split_once(MESSAGE)?;

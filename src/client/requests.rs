@@ -29,8 +29,8 @@ const REFUSAL_BYTES_MAX: usize = 64 << 10;
 const METADATA_ALONE: HeaderValue =
     HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
 
-/// Under what a write is sent: the term of leadership, and the namespace with the number of the time that
-/// it has been ours for. Without a term, any will do; without a place, a shard writes nothing.
+/// What a write is sent under: the term of leadership, and the namespace with the number of the time that the shard has
+/// had it for. Without a term, any will do; without a place, a shard writes nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Authority<'a> {
     pub(crate) term: Option<u64>,
@@ -61,7 +61,7 @@ impl Server {
         Self::guarded(client, metrics, Leadership::unneeded())
     }
 
-    /// Lets writes leave only while we lead.
+    /// Lets writes leave only while this operator leads.
     pub(crate) fn guarded(client: Client, metrics: Metrics, leadership: Leadership) -> Self {
         Self { client, metrics, leadership, shard: None }
     }
@@ -109,7 +109,7 @@ impl Server {
         self.exchange(verb, kind, Ok(request), authority).await
     }
 
-    /// Sends a request and reads the answer; a refusal says how long the server wants to be spared.
+    /// Sends a request and reads the answer; a refusal contains how long the server wants no request.
     pub(crate) async fn exchange<T: DeserializeOwned>(
         &self,
         verb: &'static str,
@@ -163,7 +163,7 @@ impl Server {
         self.send("get", "document", self.client.request_text(request)).await
     }
 
-    /// Lets a write leave, and says when waiting for its answer has to end, if ever.
+    /// Lets a write leave, and returns when the wait for its answer has to end, if ever.
     async fn permit(&self, authority: Authority<'_>) -> Result<Option<Instant>, Refusal> {
         let of_shard = match &self.shard {
             Some(shard) => Some(shard.permit(authority.place).await?),
@@ -174,9 +174,8 @@ impl Server {
         Ok(of_shard.into_iter().chain(of_lease).min())
     }
 
-    /// Sends a request and awaits the answer. Everything that the operator writes comes through
-    /// here; what changes something is not sent unless we lead and the namespace is ours, and not waited
-    /// for when another may act.
+    /// Sends a request and awaits the answer. Everything that the operator writes comes through here; a write is not
+    /// sent unless this operator leads and has the namespace, and not waited for when another may act.
     pub(crate) async fn send<T>(
         &self,
         verb: &'static str,
@@ -201,7 +200,7 @@ impl Server {
             match tokio::time::timeout_at(until.into(), &mut request).await {
                 Ok(result) => break result.map_err(|error| refusal(&error)),
                 Err(_) if until == limit => break Err(Refusal::no_answer(authority.limit)),
-                // The lease may have been renewed since. If not, what becomes of the write is for others to find out.
+                // The lease may have been renewed since. If not, others have to find out the outcome of the write.
                 Err(_) => match self.permit(authority).await {
                     Ok(renewed) if renewed > ends => ends = renewed,
                     _ => break Err(unanswered(&"no answer before others may act")),

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::client::object::{Metadata, Object, With};
 
-/// An object of which only the metadata was read; the rest by name.
+/// An object with only its metadata read; the rest by name.
 pub(crate) type Unread = With<Vec<(String, Box<RawValue>)>>;
 
 impl Unread {
@@ -24,8 +24,8 @@ impl Unread {
         &self.object
     }
 
-    /// The whole object. If a member of it cannot be read, as when it is nested too deeply, it is not whole, and
-    /// the problem is told, too.
+    /// The whole object. If a member of it cannot be read, as when it is nested too deeply, it is not whole, and the
+    /// problem is returned, too.
     pub(crate) fn read(self) -> (Object, Result<(), Rejected>) {
         let (mut object, mut result) = (self.object, Ok(()));
         for (name, text) in self.more {
@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for UnreadVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Unread, A::Error> {
         let (mut body, mut status_writer, mut rest) = (Map::new(), None, Vec::new());
-        // Who knows how many members there are has read them: an event whose type comes last.
+        // A reader that knows how many members there are has read them: an event with its type last.
         let is_text = members.size_hint().is_none();
         while let Some(name) = members.next_key::<String>()? {
             if name == "metadata" {

@@ -18,7 +18,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// Why the page did not answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProbeError {
-    /// Not in time; the last answer says why.
+    /// Not in time; the last answer shows why.
     #[error("{url} did not answer with 200 within {seconds} s: {last}")]
     Late { url: Uri, seconds: u64, last: String },
     /// No client could be made.

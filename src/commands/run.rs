@@ -1,4 +1,4 @@
-//! Runs the operator until it is told to end; no logic of its own.
+//! Runs the operator until it receives a signal to end; no logic of its own.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::serve::admin::{self, Pages};
 use crate::serve::metrics::Metrics;
 use crate::serve::objects::Objects;
 
-/// Why the operator ended, other than by being told to.
+/// Why the operator ended, except by a signal.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
     #[error(transparent)]

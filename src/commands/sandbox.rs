@@ -28,9 +28,9 @@ use crate::commands::run::{self, RunError};
 
 /// One user at a time: fewer than in a cluster are plenty.
 const WORKERS: u16 = 4;
-/// That of the kubeconfig.
+/// The namespace of the kubeconfig.
 const NAMESPACE: &str = "default";
-/// What a shell says of a program that it could not run.
+/// What a shell returns for a program that it could not run.
 const NOT_RUN: u8 = 127;
 
 /// Why there is no sandbox.
@@ -54,7 +54,7 @@ pub(crate) enum SandboxError {
     Command { program: String, source: std::io::Error },
 }
 
-/// Runs the sandbox until it is told to stop, or until the command ends.
+/// Runs the sandbox until it receives a signal, or until the command ends.
 pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, SandboxError> {
     let bind = |source| SandboxError::Bind { port: arguments.port, source };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).await.map_err(bind)?;
@@ -75,7 +75,7 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
     let applied = apply(&arguments.apply, port).await?;
     let file = kubeconfig::File::write(arguments.kubeconfig_out.as_deref(), port);
     let operator = operator(arguments);
-    // Not by the kubeconfig, which may be out of reach, nor by what the environment says of proxies.
+    // Not by the kubeconfig, which may be out of reach, nor by the proxies of the environment.
     let operator = run::run(&operator, ready(client::loopback(port)));
     match arguments.command.split_first() {
         None => {
@@ -101,7 +101,7 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
     }
 }
 
-/// The operator with its own defaults; what the environment says is for operators of real clusters.
+/// The operator with its own defaults; the environment is for operators of real clusters.
 fn operator(arguments: &SandboxArguments) -> RunArguments {
     RunArguments {
         client: ClientArguments { kubeconfig: None, context: None },
@@ -144,7 +144,7 @@ async fn apply(places: &[PathBuf], port: u16) -> Result<Vec<String>, SandboxErro
     for place in places {
         let failed = |problem: String| SandboxError::Apply { path: place.display().to_string(), problem };
         let mut config = client::loopback(port).map_err(|error| failed(explain(&error)))?;
-        // By `User-Agent`, the audit log tells these requests from the operator's.
+        // `User-Agent` distinguishes these requests from the operator's in the audit log.
         config.headers.clear();
         let client = kube::Client::try_from(config).map_err(|error| failed(explain(&error)))?;
         for (file, text) in admission::lint::files::texts(place).map_err(failed)? {

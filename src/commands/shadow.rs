@@ -1,7 +1,7 @@
 //! `rollwright shadow`: runs the planner beside the active controller.
 //!
-//! It only gets, lists, and watches. It compares each write of the active controller to a ReplicaSet or to
-//! the status of a Deployment with the writes that the production planner would have made, from the states
+//! Shadow only gets, lists, and watches. It compares each write of the active controller to a ReplicaSet, or to the
+//! status of a Deployment, with the writes of the production planner. The planner would have made them from the states
 //! that this controller may have read.
 //!
 //! The `shadow` crate compares. This module connects it to the API server: it watches, reports, and serves.
@@ -38,12 +38,12 @@ use follow::Order;
 
 /// How often what is due is done.
 const TICK: Duration = Duration::from_millis(100);
-/// After this long without a sign of life of a watch, `/livez` says so.
+/// After this long without a sign of life of a watch, `/livez` reports it.
 const STALLED_AFTER: Duration = Duration::from_secs(300);
-/// When a controller by another name is suspected, somebody is told once.
+/// When a controller by another name is suspected, one line reports it.
 const OTHERS_REPORTED_AFTER: Duration = Duration::from_secs(60);
 
-/// Why shadow ended, other than by being told to.
+/// Why shadow ended, except by a signal.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShadowError {
     #[error(transparent)]
@@ -74,7 +74,7 @@ pub(crate) enum ShadowError {
     TaskEnded,
 }
 
-/// Shadows until SIGTERM or SIGINT, or for as long as `--for` says.
+/// Shadows until SIGTERM or SIGINT, or for the time of `--for`.
 pub(crate) async fn run(arguments: &ShadowArguments) -> Result<(), ShadowError> {
     let flavour = arguments.api;
     let metrics = Metrics::new()?;
@@ -139,7 +139,7 @@ fn default_manager(flavour: Flavour) -> &'static str {
     }
 }
 
-/// Whether what is to be watched can be read at all: a watch would try for ever.
+/// Whether the server lets shadow read what it has to watch: a watch would try for ever.
 async fn check(server: &Server, flavour: Flavour, namespace: Option<&str>) -> Result<(), ShadowError> {
     for which in Which::ALL {
         let kind = follow::kind(which, flavour);
@@ -234,7 +234,7 @@ impl Session<'_> {
         }
     }
 
-    /// Before both kinds were listed, nothing can be said about anything.
+    /// Before both kinds were listed, nothing is known about anything.
     fn tick(&mut self, is_end: bool) {
         if self.observer.is_ready() {
             self.hand_on(is_end);

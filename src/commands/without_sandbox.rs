@@ -13,7 +13,7 @@ use crate::args::SandboxArguments;
 )]
 pub(crate) struct SandboxError;
 
-/// Says where the sandbox is.
+/// Prints where the sandbox is.
 pub(crate) fn run(_: &SandboxArguments) -> Ready<Result<ExitCode, SandboxError>> {
     ready(Err(SandboxError))
 }

@@ -1,5 +1,5 @@
-//! The shell around [`lease::Elector`]: sends its requests, publishes the leadership, and watches the
-//! Lease, so that a released Lease is taken at once.
+//! The shell around [`lease::Elector`]: sends its requests, publishes the leadership, and watches the Lease, so that a
+//! released Lease is taken immediately.
 
 use std::time::{Duration, Instant};
 
@@ -25,10 +25,10 @@ use crate::write::manager::post_params;
 
 /// Giving the lease back may take so long; after that it is left to expire.
 const RELEASE: Duration = Duration::from_millis(250);
-/// Attempts that fail in a row are told of at first, and then each so many.
+/// Of attempts that fail in a row, the log reports the first, and then each of this number.
 const FAILURES_NOTABLE: u32 = 15;
 
-/// The Lease, and who we are.
+/// The Lease, and the name of this candidate.
 #[derive(Clone, Debug)]
 pub(crate) struct Seat {
     pub(crate) namespace: String,
@@ -55,10 +55,10 @@ pub(crate) struct Election {
     gauge: IntGauge,
     shown: signal::Sender<Option<Shown>>,
     timeout: Duration,
-    /// The Lease as it was last read or written, whose labels and annotations are kept.
+    /// The Lease as it was last read or written; its labels and annotations are kept.
     body: Value,
     failures: u32,
-    /// Whom we have told of as holder.
+    /// The holder that the log has reported.
     told: Option<String>,
 }
 
@@ -132,7 +132,7 @@ impl Election {
         }
     }
 
-    /// Sends what is to be sent now; returns when the next request is due, if ever.
+    /// Sends the requests that are due; returns when the next request is due, if ever.
     async fn step_through(&mut self) -> Option<Instant> {
         loop {
             let todo = self.elector.next(clock::now(), Timestamp::now(), watch::jitter());
@@ -220,7 +220,7 @@ impl Election {
         if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
             match version {
                 Some(version) => metadata.insert("resourceVersion".to_owned(), version.into()),
-                // It was deleted: what is made anew is another object.
+                // The Lease was deleted: a new one is another object.
                 None => {
                     metadata.retain(|field, _| field == "name" || field == "namespace");
                     None

@@ -22,7 +22,7 @@ const ONLY_TERM: u64 = 0;
 #[derive(Clone)]
 pub(crate) struct Leadership(Option<watch::Receiver<Option<Lead>>>);
 
-/// Where the election shows whether we lead.
+/// Where the election shows whether this operator leads.
 pub(crate) type Announcer = watch::Sender<Option<Lead>>;
 
 impl Leadership {
@@ -47,7 +47,7 @@ impl Leadership {
         lead.filter(|lead| clock::now() < lead.until)
     }
 
-    /// The term that work may be begun in now; `None` while we stand by.
+    /// The term that work may be begun in now; `None` while the operator stands by.
     pub(crate) fn term(&self) -> Option<u64> {
         match &self.0 {
             None => Some(ONLY_TERM),
@@ -55,9 +55,9 @@ impl Leadership {
         }
     }
 
-    /// Lets a write leave, and says when waiting for its answer has to end, if ever: then another
-    /// may lead. Work that was begun in an earlier term has seen an older cluster; its writes are
-    /// refused as if we did not lead. `None` is work that belongs to no term.
+    /// Lets a write leave, and returns when the wait for its answer has to end, if ever: then another may lead. Work
+    /// that was begun in an earlier term has seen an older cluster; its writes are refused as if the operator did not
+    /// lead. `None` is work that belongs to no term.
     pub(crate) fn permit(&self, term: Option<u64>) -> Result<Option<Instant>, Refusal> {
         if !self.is_elected() {
             return Ok(None);
@@ -67,7 +67,7 @@ impl Leadership {
         if is_of_this_term { Ok(Some(lead.expires)) } else { Err(Refusal::not_leader()) }
     }
 
-    /// Waits until we lead; returns the term.
+    /// Waits until this operator leads; returns the term.
     pub(crate) async fn won(&self) -> u64 {
         let Some(mut leads) = self.0.clone() else { return ONLY_TERM };
         loop {
@@ -81,7 +81,7 @@ impl Leadership {
         }
     }
 
-    /// Waits until we lead no more, or in another term.
+    /// Waits until this operator leads no more, or in another term.
     pub(crate) async fn lost(&self, term: u64) {
         let Some(mut leads) = self.0.clone() else { return std::future::pending().await };
         loop {

@@ -37,7 +37,7 @@ pub(crate) async fn lead_and_stand_by(reconciler: Arc<Reconciler>, caches: Vec<C
     }
 }
 
-/// Sees to it that the caches show all that anybody wrote under the lease before us.
+/// Makes sure that the caches show all writes of the leaders before this one.
 async fn renew(reconciler: &Reconciler, caches: &[Cache]) {
     let begin = Instant::now();
     reconciler.start_over();

@@ -54,7 +54,7 @@ impl Queue {
         self.feed(|engine, now| engine.requeue(keys, now));
     }
 
-    /// An attempt at this key ended so; says when it comes again, and releases it.
+    /// An attempt at this key ended so; returns when it comes again, and releases it.
     pub(crate) fn schedule(&self, key: &Key, next: &Next) -> Scheduled {
         self.feed(|engine, now| engine.schedule(key, next, now))
     }

@@ -58,12 +58,12 @@ impl Reconciler {
         }
     }
 
-    /// Whether we may write.
+    /// Whether this operator may write.
     pub(crate) fn leadership(&self) -> &Leadership {
         self.writer.server.leadership()
     }
 
-    /// The namespaces that are ours; `None` for all that are watched.
+    /// The namespaces of this shard; `None` for all that are watched.
     pub(crate) fn shard(&self) -> Option<&Arc<Shard>> {
         self.writer.server.shard()
     }
@@ -78,16 +78,16 @@ impl Reconciler {
         self.index().ignore_strays();
     }
 
-    /// We have won the lease, and everything is about to be listed anew: what these lists show anyhow
-    /// is waited for no more. Others have written since we looked at anything else, or may have.
+    /// This operator has won the lease, and the watches are about to list everything again: what these lists show
+    /// anyhow is waited for no more. Others have written since this operator looked at anything else, or may have.
     pub(crate) fn start_over(&self) {
         self.engine.start_over();
         self.writer.pods.stop_all();
         self.watches.measure_again();
     }
 
-    /// We lead. The caches may be older than what was written before that; until they are not, the engine looks only
-    /// at what users edit.
+    /// This operator leads. The caches may be older than what was written before that; until they are not, the engine
+    /// looks only at what users edit.
     pub(crate) fn begin(&self, term: u64) {
         self.queue.feed(Engine::await_lists);
         *self.working_term() = Some(term);
@@ -101,20 +101,20 @@ impl Reconciler {
         self.queue.feed(Engine::lists_came);
     }
 
-    /// The term that a reconcile may be begun in now: the one that we lead in.
+    /// The term that a reconcile may be begun in now: the one that this operator leads in.
     pub(crate) fn term(&self) -> Option<u64> {
         let working = *self.working_term();
         self.leadership().term().filter(|term| working == Some(*term))
     }
 
-    /// What time it is for decisions, and for what they write. On apps/v1 the clock of this machine tells, as upstream's
-    /// does (S9.12).
+    /// What time it is for decisions, and for what they write. On apps/v1 the clock of this machine counts, as
+    /// upstream's does (S9.12).
     pub(crate) fn timestamp(&self) -> Timestamp {
         let by_server = self.flavour.has_status_extras().then(|| self.watches.server_time());
         by_server.flatten().unwrap_or_else(clock::timestamp)
     }
 
-    /// The number of the time that a namespace is ours for, if it is; see [`Shard::stay`].
+    /// The number of the time that the shard has a namespace for, if it does; see [`Shard::stay`].
     pub(crate) fn stay(&self, namespace: &str) -> Option<u64> {
         self.shard().map_or(Some(0), |shard| shard.stay(namespace))
     }

@@ -159,7 +159,7 @@ fn kind_of(action: &Action) -> Option<&'static str> {
     })
 }
 
-/// When the new set was made, if it was made for this rollout.
+/// When the new ReplicaSet was made, if it was made for this rollout.
 fn age_of_set(reconciler: &Reconciler, key: &Key, workload: &Workload) -> Option<Timestamp> {
     let snapshot = reconciler.index().snapshot(key)?;
     let fingerprint = &workload.template.fingerprint;

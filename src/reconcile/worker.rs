@@ -21,7 +21,7 @@ const FAILURES_NOTABLE: u32 = 3;
 pub(crate) async fn work(reconciler: Arc<Reconciler>) {
     while let Some((key, waited)) = reconciler.queue.pop().await {
         let Some(term) = reconciler.term() else {
-            // We have just lost it, and the queue is about to be paused.
+            // The operator has just lost the lease, and the queue is about to be paused.
             reconciler.queue.put_back(&key);
             continue;
         };

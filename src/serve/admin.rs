@@ -92,7 +92,7 @@ async fn serve_within(deadline: Duration, listener: TcpListener, tls: Option<Arc
             }
         });
         clients.admit(peer.ip(), connection.abort_handle());
-        // The new connection has its turn before the next one can displace it.
+        // The new connection runs before the next one can displace it.
         tokio::task::yield_now().await;
     }
 }
@@ -142,7 +142,7 @@ impl Desk {
 async fn answer(desk: &Desk, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let pages = &desk.pages;
     match request.uri().path() {
-        // A task that dies ends the process; this tells of those that only stand still.
+        // A task that dies ends the process; this reports those that only stand still.
         "/livez" => match pages.health.complaints() {
             complaints if complaints.is_empty() => text(StatusCode::OK, "ok"),
             complaints => text(StatusCode::SERVICE_UNAVAILABLE, complaints.trim_end()),

@@ -28,7 +28,7 @@ impl Progress {
         self.is_running.store(true, Ordering::SeqCst);
     }
 
-    /// Whether they have, and are to work.
+    /// Whether the workers have been started, and may work.
     pub(crate) fn is_running(&self) -> bool {
         self.is_running.load(Ordering::SeqCst)
     }

@@ -6,7 +6,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::args::{LogArguments, LogFormat};
 
-/// kube logs every failed request as an error by itself; we decide what one means.
+/// kube logs every failed request as an error by itself; the operator decides what one means.
 const DEFAULT_FILTER: &str = "info,kube_client=off,kube_runtime=off";
 /// In a terminal that somebody works in, only what goes wrong.
 const QUIET_FILTER: &str = "error,kube_client=off,kube_runtime=off";
@@ -20,13 +20,13 @@ pub(crate) enum LoggingError {
     Start(String),
 }
 
-/// Starts logging to standard error; quietly, unless told how much.
+/// Starts logging to standard error; quietly, unless an argument sets the level.
 pub(crate) fn init(arguments: &LogArguments, is_quiet: bool) -> Result<(), LoggingError> {
     let level = arguments.log_level.clone().or_else(|| std::env::var("RUST_LOG").ok());
     let directives = match level.as_deref() {
         None | Some("") if is_quiet => QUIET_FILTER.to_owned(),
         None | Some("") => DEFAULT_FILTER.to_owned(),
-        // A bare level is ours; the libraries below stay quiet.
+        // A bare level is for Rollwright; the libraries below stay quiet.
         Some(level) if !level.contains([',', '=']) => {
             format!("{level},kube_client=off,kube_runtime=off,hyper_util=off,tower=off,rustls=off")
         }

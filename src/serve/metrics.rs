@@ -19,7 +19,7 @@ use prometheus::{
 use rollouts::Rollouts;
 use standard::Standard;
 
-/// Before the name of every metric of ours.
+/// The beginning of the name of every Rollwright metric.
 const PREFIX: &str = "rollwright_";
 
 /// What is done to ReplicaSets.
@@ -50,7 +50,7 @@ pub(crate) struct Metrics {
     pub(crate) quarantined: IntGaugeVec,
     /// Seconds since a watch last gave a sign of life, by flavour and kind.
     pub(crate) watch_age: GaugeVec,
-    /// Namespaces by how they stand to our shard; nothing without one.
+    /// Namespaces by how they stand to the shard; nothing without one.
     pub(crate) namespaces: IntGaugeVec,
     /// Errors of watches by kind.
     pub(crate) watch_errors: IntCounterVec,
@@ -58,13 +58,13 @@ pub(crate) struct Metrics {
     pub(crate) ledger_waits: IntCounter,
     /// Waits that were given up for a live read.
     pub(crate) ledger_overdue: IntCounter,
-    /// Times that we gave way to another controller, by flavour.
+    /// Times that the operator gave way to another controller, by flavour.
     pub(crate) rivalries: IntCounterVec,
     /// Deployments that were left as they are, since this operator is too old for them, by flavour.
     pub(crate) newer_specs: IntCounterVec,
-    /// ReplicaSets whose template something changed when they were created, by flavour.
+    /// ReplicaSets with a template that something changed when they were created, by flavour.
     pub(crate) changed_sets: IntCounterVec,
-    /// ReplicaSets that got our label back.
+    /// ReplicaSets that got the operator's label back.
     pub(crate) relabelled: IntCounter,
     /// Orphans that could be adopted and are not labelled.
     pub(crate) orphans_reported: IntCounter,
@@ -149,7 +149,7 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// Shows what there is to count for an API from the start: a rate needs a zero.
+    /// Shows all counters of an API from the start: a rate needs a zero.
     pub(crate) fn begin(&self, flavour: Flavour) {
         self.rollouts.begin(flavour);
         let api = flavour.api_version();

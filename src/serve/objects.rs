@@ -29,7 +29,7 @@ const CONDITIONS: [&str; 9] = [
 ];
 /// What a condition may be, as it is stored and as a label.
 const STATUSES: [(&str, &str); 3] = [("True", "true"), ("False", "false"), ("Unknown", "unknown")];
-/// A reason that is longer was not written by us.
+/// The operator writes no reason that is longer.
 const REASON_MAX: usize = 64;
 
 /// Name after the prefix, help, and value if there is one.
@@ -91,21 +91,21 @@ fn is_rolling(workload: &Workload) -> bool {
 #[derive(Clone)]
 pub(crate) struct Objects {
     reconcilers: Vec<Weak<Reconciler>>,
-    /// So many Deployments of each API at most.
+    /// How many Deployments of each API at most.
     limit: usize,
 }
 
-/// Deployments of an API, packed as in the cache: thousands of them at once are much.
+/// Deployments of an API, packed as in the cache: thousands of them together are much.
 struct Shown {
     api: &'static str,
     workloads: Vec<Packed<Workload>>,
-    /// What the engine found of rollouts whose status cannot say it (apps/v1).
+    /// What the engine found of rollouts with a status that cannot report it (apps/v1).
     blocked: BTreeMap<Key, Vec<Blocker>>,
     omitted: usize,
 }
 
 impl Objects {
-    /// Of these reconcilers, so many Deployments of each at most, the first by namespace and name.
+    /// Of these reconcilers, this many Deployments of each at most, the first by namespace and name.
     pub(crate) fn of(reconcilers: &[Arc<Reconciler>], limit: usize) -> Self {
         Self { reconcilers: reconcilers.iter().map(Arc::downgrade).collect(), limit }
     }
@@ -180,7 +180,7 @@ fn each(shown: &[Shown]) -> impl Iterator<Item = (&'static str, Workload)> {
     shown.iter().flat_map(|shown| shown.workloads.iter().map(|workload| (shown.api, workload.unpack())))
 }
 
-/// A reason that is no word was not written by us.
+/// The operator writes no reason that is not a word.
 fn diverged(out: &mut Vec<u8>, shown: &[Shown]) {
     let help = "1 while another revision runs than the declared one, by the reason for it.";
     head(out, "rollwright_deployment_diverged", help);
@@ -225,8 +225,7 @@ fn awaiting(out: &mut Vec<u8>, shown: &[Shown]) {
     }
 }
 
-/// A series has one value, and a cause may concern several containers. A cause that is no word was not written
-/// by us.
+/// A series has one value, and a cause may concern several containers. The operator writes no cause that is not a word.
 fn by_cause(blockers: &[Blocker]) -> BTreeMap<&str, i64> {
     let mut causes = BTreeMap::new();
     for Blocker { cause, pods, .. } in blockers.iter().filter(|blocker| is_word(&blocker.cause)) {

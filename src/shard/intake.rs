@@ -1,4 +1,4 @@
-//! Lists namespaces that join, one by one, while the watches go on.
+//! Lists namespaces that join, one by one, while the watches run.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -56,7 +56,7 @@ impl Shard {
         }
     }
 
-    /// Says when to look again.
+    /// Returns when to look again.
     fn settle_now(&self, members: &[Member]) -> Option<Instant> {
         let now = clock::now();
         let mut namespaces = self.namespaces();
@@ -95,7 +95,7 @@ struct Listener {
 }
 
 impl Listener {
-    /// Takes a change over. Whoever is ours no more is let go before anybody else comes to know: of the
+    /// Takes a change over. A namespace that leaves the shard is let go before anybody else comes to know: of the
     /// locks, that of the namespaces is taken first.
     fn reconsider(&self, change: impl FnOnce(&mut Namespaces) -> Vec<String>) {
         let mut namespaces = self.shard.namespaces();

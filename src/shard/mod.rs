@@ -32,7 +32,7 @@ use crate::client::{ClientError, Dial, WatchClient, client};
 use crate::clock;
 use crate::serve::metrics::Metrics;
 
-/// Writes leave for so long after the request was sent that has shown the namespace to be ours.
+/// Writes leave for this long after the request that has shown the namespace in the shard.
 const LOOK_HOLDS: Duration = Duration::from_secs(5);
 /// And so long after it nobody waits for their answers any more.
 const OVER: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ const OVER: Duration = Duration::from_secs(10);
 // What is under way in the server or the network has some seconds.
 const _: () = assert!(HANDOVER.as_secs() >= OVER.as_secs() + 5);
 
-/// When a namespace was last seen to be ours.
+/// When a namespace was last seen in the shard.
 type Look = tokio::sync::Mutex<Option<Instant>>;
 
 /// The namespaces of this operator.
@@ -82,15 +82,15 @@ impl Shard {
         }))
     }
 
-    /// Waits until the namespaces are known that are ours from the start. Lists that begin then show
-    /// what they hold.
+    /// Waits until the namespaces are known that the shard has from the start. Lists that begin then show what they
+    /// hold.
     pub(crate) async fn opened(&self) {
         if self.is_open.subscribe().wait_for(|is_open| *is_open).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// The number of the time that a namespace is ours for, if it is.
+    /// The number of the time that the shard has a namespace for, if it does.
     pub(crate) fn stay(&self, namespace: &str) -> Option<u64> {
         self.namespaces().stay(namespace)
     }
@@ -100,9 +100,9 @@ impl Shard {
         self.lists.send_modify(|count| *count += 1);
     }
 
-    /// Lets a write to a namespace leave that has been ours for the time with this number, and says when
-    /// waiting for its answer has to end. It is refused once the namespace has left us, even if it has come
-    /// back since.
+    /// Lets a write leave to a namespace that the shard has had for the time with this number, and returns when the
+    /// wait for its answer has to end. It is refused once the namespace has left the shard, even if it has returned
+    /// since.
     ///
     /// In a box, since a request that reads asks for no permit, which the compiler cannot know.
     pub(crate) fn permit<'a>(
@@ -128,7 +128,7 @@ impl Shard {
             }
         };
         drop(looked);
-        // The watch may have told more meanwhile, and the answer may have taken long.
+        // The watch may have shown more meanwhile, and the answer may have taken long.
         let is_ours = self.stay(namespace) == Some(stay);
         if is_ours && clock::now().saturating_duration_since(at) < LOOK_HOLDS {
             Ok(at + OVER)

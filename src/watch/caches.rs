@@ -141,7 +141,7 @@ pub(crate) fn began_in(caches: &[Cache], term: u64) -> bool {
     caches.iter().all(|cache| cache.began_in.get() == Some(&term))
 }
 
-/// Fills all caches anew, by lists that begin after this call.
+/// Fills all caches again, by lists that begin after this call.
 pub(crate) async fn renew(caches: &[Cache]) {
     futures::future::join_all(caches.iter().map(|cache| cache.renewer.renew())).await;
 }

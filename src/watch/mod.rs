@@ -26,15 +26,14 @@ use crate::clock;
 use crate::serve::metrics::Metrics;
 use crate::watch::renewal::Orders;
 
-/// The text of a page is held several times over while it is read, and both watches of an API list at
-/// once.
+/// The text of a page is held several times over while it is read, and both watches of an API list at the same time.
 const PAGE_SIZE: u32 = 50;
 const BACKOFF_BASE: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// While the kind itself is missing: somebody is about to install it.
 const BACKOFF_MISSING: Duration = Duration::from_secs(2);
-/// A watch that has been well for so long since it failed starts its backoff anew. Few events come
-/// on a quiet watch, so these alone would not tell.
+/// A watch that has been well for this long since it failed starts its backoff again. Few events come on a quiet watch,
+/// so these alone would not show it.
 const WELL_AFTER: Duration = Duration::from_secs(60);
 
 /// What a watch feeds; `O` is how much of an object it needs.
@@ -43,7 +42,7 @@ pub(crate) trait Sink<O = Object> {
     type Item;
     /// Reads an object; `None` sets it aside.
     fn read(&self, object: O) -> Option<Self::Item>;
-    /// All objects are about to be read anew.
+    /// All objects are about to be read again.
     fn begin(&self) {}
     /// The newest version that it was shown.
     fn newest(&self) -> Option<u64> {
@@ -87,7 +86,7 @@ pub(crate) async fn watch<O, S>(
         watcher(api.clone(), config.clone()).boxed()
     };
     let mut events = start(&mut orders);
-    // It runs while events come.
+    // The restore check runs while events come.
     let field = config.field_selector.as_deref();
     let mut restore = Box::pin(restore(&api, field, &pulse, &sink));
     let mut listed = Vec::new();
@@ -153,8 +152,8 @@ pub(crate) async fn watch<O, S>(
     }
 }
 
-/// Waits until the server turns out to have lost versions that it has shown before. Says how far it has come, and how far
-/// it had come.
+/// Waits until the server turns out to have lost versions that it has shown before. Returns how far it has come, and
+/// how far it had come.
 ///
 /// A watch that starts at a later version than the server has is silent, so each start is compared with a list.
 async fn restore<O, S>(api: &Api<O>, field: Option<&str>, pulse: &Pulse, sink: &S) -> (u64, u64)
@@ -174,7 +173,7 @@ where
     }
 }
 
-/// How far the server has come; `None` if it does not tell.
+/// How far the server has come; `None` if it does not report it.
 async fn version_of_server<O>(api: &Api<O>, field: Option<&str>, pulse: &Pulse) -> Option<u64>
 where
     O: kube::Resource + Clone + Debug + DeserializeOwned,
@@ -204,9 +203,9 @@ async fn pause(delay: Duration, pulse: &Pulse, orders: &mut Orders) {
 
 /// Whether going on would be in vain, or leave something out.
 ///
-/// kube's watcher lists anew after a 410 in the stream. After one that answers the start of a
-/// watch it asks for the same version again, for ever. And after a line that it cannot parse it
-/// goes on with the next, although nobody knows what it would have told.
+/// kube's watcher lists again after a 410 in the stream. After one that answers the start of a watch it asks for the
+/// same version again, for ever. And after a line that it cannot parse it continues with the next, although nobody
+/// knows what the line contained.
 fn needs_a_new_list(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 410,
@@ -219,7 +218,7 @@ fn delay(error: &watcher::Error, failures: u32) -> Duration {
     backoff(failures, if is_missing(error) { BACKOFF_MISSING } else { BACKOFF_MAX })
 }
 
-/// Exponential, with jitter, so that the watches of many operators do not return at once.
+/// Exponential, with jitter, so that the watches of many operators do not return at the same time.
 fn backoff(failures: u32, max: Duration) -> Duration {
     let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
     let full = BACKOFF_BASE.saturating_mul(factor).min(max);
@@ -231,7 +230,7 @@ pub(crate) fn jitter() -> f64 {
     f64::from(clock::timestamp().subsec_nanosecond().unsigned_abs() % 1000) / 1000.0
 }
 
-/// Whether the server does not know the kind that is to be watched.
+/// Whether the server does not know the kind to watch.
 pub(crate) fn is_missing(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))

@@ -12,7 +12,7 @@ use crate::client::object::Object;
 use crate::reconcile::reconciler::Reconciler;
 use crate::write::events::About;
 
-/// Reason of the event on a Deployment of ours.
+/// Reason of the event on a Rollwright Deployment.
 const UNREADABLE: &str = "Unreadable";
 
 /// The objects of one watch that are set aside.
@@ -27,7 +27,7 @@ pub(crate) struct Quarantine {
 struct Uids {
     /// With their namespaces.
     now: HashMap<String, String>,
-    /// Before the last list: told of already.
+    /// Before the last list: reported already.
     before: HashSet<String>,
 }
 
@@ -38,7 +38,7 @@ impl Quarantine {
         Self { reconciler: reconciler.clone(), kind, gauge, uids: Mutex::default() }
     }
 
-    /// All objects are about to be judged anew.
+    /// All objects are about to be judged again.
     pub(crate) fn start_over(&self) {
         let mut uids = self.uids.lock().unwrap_or_else(PoisonError::into_inner);
         uids.before = std::mem::take(&mut uids.now).into_keys().collect();
@@ -72,7 +72,7 @@ impl Quarantine {
         self.count(count_before, uids.now.len());
     }
 
-    /// A namespace is ours no more.
+    /// A namespace leaves the shard.
     pub(crate) fn let_go(&self, namespace: &str) {
         let mut uids = self.uids.lock().unwrap_or_else(PoisonError::into_inner);
         let count_before = uids.now.len();

@@ -11,7 +11,7 @@ pub(crate) struct Renewer {
     delivered: signal::Receiver<u64>,
 }
 
-/// What a watch has been asked for, and how it says that it has delivered.
+/// What a watch has been asked for, and how it reports that it has delivered.
 pub(crate) struct Orders {
     asked: signal::Receiver<u64>,
     delivered: signal::Sender<u64>,
@@ -54,7 +54,7 @@ impl Orders {
         self.filled = *self.asked.borrow();
     }
 
-    /// It has been delivered.
+    /// The order has been delivered.
     pub(crate) fn deliver(&self) {
         self.delivered.send_replace(self.filled);
     }

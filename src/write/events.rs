@@ -29,7 +29,7 @@ use steps::Steps;
 
 /// Events that wait to be written; a rollout makes a handful.
 const QUEUE_MAX: usize = 1024;
-/// How often somebody looks whether steps that wait are to be told.
+/// How often somebody looks for waiting steps to report.
 const LOOK: Duration = Duration::from_millis(250);
 /// What waits when the operator ends gets this long to be written.
 const FAREWELL: Duration = Duration::from_millis(250);
@@ -87,7 +87,7 @@ struct Inner {
     dropped: prometheus::IntCounterVec,
 }
 
-/// What is known to whoever writes.
+/// What is known to every writer.
 #[derive(Default)]
 struct Recorder {
     steps: Steps,
@@ -169,7 +169,7 @@ impl Events {
                 let request = requests.patch(&name, &patch_params(), &Patch::Merge(patch));
                 match self.0.server.write("patch", "events", request, Authority::default()).await {
                     Ok(_) => {}
-                    // It has expired.
+                    // The event has expired.
                     Err(refusal) if refusal.is_not_found() => {
                         self.create(recorded, &name, &message, now).await;
                     }
@@ -191,7 +191,7 @@ impl Events {
 
     fn lost(&self, recorded: &Recorded, refusal: &engine::reconcile::Refusal) {
         if refusal.is_not_sent() {
-            // Whoever leads tells of it.
+            // The leader reports it.
             self.0.dropped.with_label_values(&["standby"]).inc();
             return;
         }

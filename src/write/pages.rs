@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::client::object::Metadata;
 
-/// So many objects are asked for at first, and at most.
+/// How many objects are asked for at first, and at most.
 const FIRST: u32 = 10;
 const MOST: u32 = 100;
 /// As many bytes a page should have, and may have.
@@ -25,7 +25,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// From where the page before said that this one begins; the first page, without that.
+    /// The place that the page before names; the first page, without that.
     pub(super) fn from(text: Option<&str>) -> Self {
         let parts = text.and_then(|text| text.split_once(' '));
         let read = parts.and_then(|(limit, token)| Some((limit.parse().ok()?, token.to_owned())));
@@ -38,7 +38,7 @@ impl Place {
         Some(self.token.clone()).filter(|token| !token.is_empty())
     }
 
-    /// The next page, after one with so many objects and bytes; `None` if that was the last.
+    /// The next page, after one with this many objects and bytes; `None` if that was the last.
     pub(super) fn after(self, token: Option<String>, count: usize, bytes: usize) -> Option<Self> {
         let token = token.filter(|token| !token.is_empty())?;
         let each = bytes / count.max(1);
@@ -81,7 +81,7 @@ impl<T> Page<T> {
     }
 }
 
-/// A pod without its spec, of which nobody reads anything.
+/// A pod without its spec, which nobody reads.
 #[derive(Deserialize)]
 pub(super) struct Pod {
     metadata: Option<Metadata>,

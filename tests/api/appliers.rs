@@ -157,8 +157,8 @@ async fn server_side_apply_takes_ports_whole() {
     }
 }
 
-/// A difference of `docs/reference/differences-from-apps-v1.md`: kubectl merges lists by key only for kinds
-/// that it knows, and takes ours whole.
+/// A difference of `docs/reference/differences-from-apps-v1.md`: kubectl merges lists by key only for kinds that it
+/// knows, and takes those of Rollwright whole.
 #[tokio::test(flavor = "multi_thread")]
 async fn client_side_apply_takes_lists_whole() {
     let suite = suite().await;

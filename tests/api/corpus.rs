@@ -36,7 +36,7 @@ fn not_in_deployments() -> Vec<(&'static str, Value)> {
         ),
         // Not for the pod as a whole.
         (".spec.resources.claims", claims),
-        // A claim made from a template takes labels and annotations only.
+        // A PersistentVolumeClaim from a template takes labels and annotations only.
         (".spec.volumes[].ephemeral.volumeClaimTemplate.metadata.", json!({"volumes": [volume]})),
     ]
 }

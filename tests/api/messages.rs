@@ -1,5 +1,5 @@
-//! The answers in `tests/messages` are those of this server. `crates/admission` is held to the same
-//! files, so that a cluster in memory refuses what a real one refuses, in its words.
+//! The answers in `tests/messages` are those of this server. `crates/admission` is held to the same files, so that an
+//! in-memory cluster refuses what a real one refuses, in its words.
 //!
 //! A file has a base object and cases. A case changes the base (`set`) or brings an object of its
 //! own; `old` changes the base to what is there before, and makes the request an update; `apply`
@@ -72,7 +72,7 @@ fn as_written(mut object: Value) -> Value {
     object
 }
 
-/// Sends the requests of a file and compares it with what it says with these answers.
+/// Sends the requests of a file and compares the file with the answers.
 async fn check(suite: &Suite, name: &str, base: &Value, cases: Vec<Value>) {
     let mut lines = Vec::new();
     for (i, mut case) in cases.into_iter().enumerate() {
@@ -125,7 +125,7 @@ async fn ask(suite: &Suite, base: &Value, case: &Value, name: &str) -> Value {
     differences.into()
 }
 
-/// Stores an object and sends a change of it. The ReplicaSet controller writes the status of a set
+/// Stores an object and sends a change of it. The ReplicaSet controller writes the status of a ReplicaSet
 /// that it sees: a change made before that is made again.
 async fn change(
     suite: &Suite,
@@ -192,8 +192,8 @@ async fn send(suite: &Suite, method: &str, url: &str, body: &str) -> (u16, Value
     (status, serde_json::from_slice(&bytes).unwrap(), warnings)
 }
 
-/// A `Status` without what says nothing about the object. Its causes are sorted, since the server
-/// goes through an object in another order every time.
+/// A `Status` without what is not about the object. Its causes are sorted, since the server goes through an object in
+/// another order every time.
 fn in_order(mut status: Value) -> Value {
     let entries = status.as_object_mut().unwrap();
     for name in ["kind", "apiVersion", "metadata", "status"] {

@@ -14,7 +14,7 @@ pub(crate) enum Verdict {
     Refused,
     /// Taken by apps/v1 only.
     AppsOnly,
-    /// Taken by us only; what is wrong comes to light when a `ReplicaSet` is made of it.
+    /// Taken by rollwright.dev only; what is wrong comes to light when a `ReplicaSet` is made of it.
     OursOnly,
     /// Taken by both, with templates that differ.
     Unlike,
@@ -275,7 +275,7 @@ fn label_keys_rows() -> Vec<Row> {
     ]
 }
 
-/// A map of labels with this many entries, of which the template has one.
+/// A map of labels with this many entries; the template has one of them.
 fn many(first: &str, count: usize) -> Value {
     let rest = (1..count).map(|i| (format!("l{i}"), json!("v")));
     std::iter::once((first.to_owned(), json!("p"))).chain(rest).collect::<serde_json::Map<_, _>>().into()
@@ -307,7 +307,7 @@ fn templates_rows() -> Vec<Row> {
         row("/template/metadata/creationTimestamp", Refused, json!(["yesterday"])),
         row("/template/metadata/name", Taken, json!(["x", "X Y"])),
         row("/template/metadata/annotations", OursOnly, json!([{"A b": "c"}])),
-        // A null in a map: an empty string in apps/v1, no entry in ours.
+        // A null in a map: an empty string in apps/v1, no entry in rollwright.dev.
         row("/template/metadata/labels/x", Unlike, json!([null])),
         row("/template/metadata/annotations/x", Unlike, json!([null])),
         row("/template/spec/nodeSelector/x", Unlike, json!([null])),

@@ -1,5 +1,5 @@
-//! The reference and the older release: pod fields that only one of them has, a definition that is
-//! older or newer than the server, and what becomes of the fields in a `ReplicaSet`.
+//! The reference and the older release: pod fields that only one of them has, a definition that is older or newer than
+//! the server, and the fate of the fields in a `ReplicaSet`.
 //!
 //! `KUBERNETES=1.36 cargo test -p rollwright --test api` runs all of it on the older one.
 
@@ -77,9 +77,9 @@ async fn manifest(suite: &Suite) -> Value {
     manifest
 }
 
-/// A definition that is older than the server, then one as new as the reference: what the operator
-/// says of each, what `--from-cluster` makes of it, and what is stored in the Deployment and in its
-/// `ReplicaSet`, which is what apps/v1 would store.
+/// A definition that is older than the server, then one as new as the reference. The test compares what the operator
+/// reports of each, what `--from-cluster` makes of it, and what is stored in the Deployment and in its `ReplicaSet`:
+/// there it is what apps/v1 would store.
 #[tokio::test(flavor = "multi_thread")]
 async fn new_fields_reach_the_replica_set_where_apps_v1_keeps_them() {
     let suite = suite_with(&older_definition()).await;
@@ -151,7 +151,7 @@ fn from_cluster(suite: &Suite) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Starts the operator and waits until it has said how many fields the definition lacks.
+/// Starts the operator and waits until it has reported how many fields the definition lacks.
 async fn operator_reports(suite: &Suite, name: &str, lacking: usize) -> Companion {
     let log = suite.cluster.directory().join(format!("operator-{name}.log"));
     let kubeconfig = suite.cluster.kubeconfig(User::Admin).display().to_string();

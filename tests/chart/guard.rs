@@ -57,7 +57,7 @@ async fn refuses_deletion(site: &Site) {
     site.kubectl.run(&["label", "crd", CRD, "team=a"]).await.unwrap();
 }
 
-/// A copy of the chart whose definition has the next number.
+/// A copy of the chart; its definition has the next number.
 fn chart(site: &Site, number: &str, next: &str) -> String {
     let newer = site.cluster.directory().join("newer");
     copy(&path("charts/rollwright"), &newer).unwrap();

@@ -1,4 +1,4 @@
-//! A control plane whose deployment controller is on, a node for the operator's pods, and helm.
+//! A control plane with its deployment controller on, a node for the operator's pods, and helm.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ impl Site {
         }
     }
 
-    /// Runs helm, which has to fail, and returns what it says.
+    /// Runs helm, which has to fail, and returns its output.
     pub(crate) async fn helm_fails(&self, arguments: &[&str]) -> String {
         let output = self.helm.output(arguments, "").await.unwrap();
         assert!(!output.success, "{arguments:?}: {}", output.stdout);

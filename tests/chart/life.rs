@@ -105,7 +105,7 @@ async fn roll_back(site: &Site) {
     site.rolled_out("undo", "app:v1").await;
 }
 
-/// A set that lost its label is read and labelled again; orphans are adopted.
+/// A ReplicaSet that lost its label is read and labelled again; orphans are adopted.
 async fn adopt(site: &Site) {
     let label = ["label", "rs", "-l", "app=web", "rollwright.dev/managed-"];
     site.demo(&label).await;
@@ -160,7 +160,7 @@ async fn blocked(site: &Site) {
     site.rolled_out("undo", "app:v1").await;
 }
 
-/// Who may edit in a namespace may write our Deployments there, and who may view may read them.
+/// Who may edit in a namespace may write Rollwright Deployments there, and who may view may read them.
 async fn users(site: &Site) {
     for role in ["view", "edit", "admin"] {
         let user = format!("--user={role}");
@@ -240,7 +240,7 @@ async fn another_release_takes_over(site: &Site) {
     site.rolled_out("web", "app:v2").await;
 }
 
-/// The one verb that no log shows: without it, the API server refuses our owner references.
+/// The one verb that no log shows: without it, the API server refuses the operator's owner references.
 async fn finalizers_are_needed(site: &Site) {
     let name = "second-rollwright";
     let mut role = site.kubectl.json(&["get", "clusterrole", name]).await.unwrap();

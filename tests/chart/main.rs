@@ -1,5 +1,5 @@
-//! The Helm chart, with real helm: what it renders, what it refuses, and what it is like to live with
-//! on a real control plane whose deployment controller runs the chart's own Deployment.
+//! The Helm chart, with real helm: what it renders, what it refuses, and what it is like to live with on a real control
+//! plane with a deployment controller that runs the chart's own Deployment.
 //!
 //! ```text
 //! cargo test -p rollwright --test chart               # everything

@@ -1,10 +1,10 @@
-//! The kubelet for the operator's own pods: it does what their specs say, with the real program.
+//! The kubelet for the operator's own pods: it follows their specs, with the real program.
 //!
-//! A container becomes a process with the arguments and environment of the spec and the token of the
-//! pod's service account. The pod is ready when the page of its readiness probe says so, and gone when
-//! the process is. Two things differ from a real node, since all share one machine and there is no
-//! cluster network: the process gets a free port in place of the one in `--bind-address`, and the host
-//! of a URL is looked up here, by Service, selector and port name as kube-proxy would.
+//! A container becomes a process with the arguments and environment of the spec and the token of the pod's service
+//! account. The pod is ready when the page of its readiness probe answers so, and gone when the process is. Two things
+//! differ from a real node, since all share one machine and there is no cluster network. The process gets a free port
+//! in place of the one in `--bind-address`. And the host of a URL is looked up here, by Service, selector and port name
+//! as kube-proxy would.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,11 +20,11 @@ use tokio::task::JoinHandle;
 
 use crate::process::{Process, Root};
 
-/// Pods with this label are ours, in all namespaces.
+/// Pods with this label are the operator's, in all namespaces.
 pub(crate) const LABEL: (&str, &str) = ("app.kubernetes.io/name", "rollwright");
 const POLL: Duration = Duration::from_millis(200);
 
-/// What became of a pod; kept after it is gone.
+/// The outcome of a pod; kept after it is gone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) pod: Value,
@@ -32,9 +32,9 @@ pub(crate) struct Seen {
     pub(crate) port: u16,
     /// The readiness probe answered 200 at least once.
     pub(crate) was_ready: bool,
-    /// Whether it ended within its grace period when it was told to.
+    /// Whether it ended within its grace period after the signal.
     pub(crate) ended_in_time: Option<bool>,
-    /// It ended by itself with this.
+    /// The process ended by itself with this code.
     pub(crate) exit_code: Option<i32>,
     pub(crate) log: PathBuf,
 }
@@ -229,7 +229,7 @@ impl Worker {
         }
     }
 
-    /// Writes the pod's status if that says something else.
+    /// Writes the pod's status if it differs.
     async fn show(&self, pod: &Value, phase: &str, ready: bool) {
         let status = if ready { "True" } else { "False" };
         let conditions = pod["status"]["conditions"].as_array();

@@ -9,7 +9,7 @@ use crate::rights;
 const RELEASE: &str = "pair";
 const NAME: &str = "pair-rollwright";
 const ACCOUNT: &str = "system:serviceaccount:rollwright-system:pair-rollwright";
-/// A namespace that they are not told of.
+/// A namespace that they do not watch.
 const OTHER: &str = "other";
 
 /// Installs it beside a definition that is there already, and takes it away again.

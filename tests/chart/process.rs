@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use cluster::{Signal, send_signal};
 
 const POLL: Duration = Duration::from_millis(20);
-/// Kills the process that it is told of once its input closes, that is when we are gone.
+/// Kills this process once its input closes, that is when the test is gone.
 const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
 
 /// What a file system layer of the image may weigh.
@@ -23,7 +23,7 @@ const SIZE_MAX: u64 = 25_000_000;
 
 /// The root directory of a container.
 pub(crate) enum Root {
-    /// That of this machine.
+    /// The release of this machine.
     Ours,
     /// One in which there is only what was put there.
     Empty(PathBuf),

@@ -150,7 +150,7 @@ fn same_keys(path: &str, values: &Value, schema: &Value) {
         let path = format!("{path}.{key}");
         match values.get(key) {
             Some(value) => same_keys(&path, value, of_key),
-            // What Kubernetes knows, we need not list.
+            // The chart need not list what Kubernetes knows.
             None => assert!(is_probe, "{path} is in the schema and not in values.yaml"),
         }
     }
@@ -159,7 +159,7 @@ fn same_keys(path: &str, values: &Value, schema: &Value) {
     }
 }
 
-/// What Artifact Hub reads in Chart.yaml is the chart's own: image, definition, and an example of ours.
+/// What Artifact Hub reads in Chart.yaml is the chart's own: image, definition, and an example of Rollwright.
 #[test]
 fn annotations_for_artifact_hub_are_true() {
     let chart = objects(&read("charts/rollwright/Chart.yaml")).remove(0);

@@ -1,4 +1,4 @@
-//! The table of rights in docs/how-to/security.md says what the chart grants.
+//! The table of rights in docs/how-to/security.md is what the chart grants.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn the_table_of_rights_is_what_the_chart_grants() {
     assert_eq!(documented(&read("docs/how-to/security.md")), granted);
 }
 
-/// The rights of the page's first table. Cells that are empty say what those above them say.
+/// The rights of the page's first table. Empty cells mean the same as those above them.
 fn documented(page: &str) -> BTreeSet<Right> {
     let table = page.split("## Rights\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let rows = table.lines().filter(|line| line.starts_with('|')).skip(2);

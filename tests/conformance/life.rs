@@ -84,8 +84,8 @@ async fn what_is_owned_goes_first(talk: &mut Talk<'_>) {
     talk.until(&format!("{maps}/owner"), |answer| answer["code"] == 404).await;
 }
 
-/// Foreground, then no word of it, then background: by then the object is to go at once, and what it
-/// owns later. A finalizer of what it owns keeps the collector from ending this early.
+/// Foreground, then no word of it, then background: by then the object has to go immediately, and what it owns later. A
+/// finalizer of what it owns keeps the collector from ending this early.
 async fn a_policy_stands_until_there_is_another(talk: &mut Talk<'_>) {
     let maps = talk.core("configmaps");
     let owner = talk.ask("POST", &maps, &config_map("owner", "red")).await;

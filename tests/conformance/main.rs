@@ -1,9 +1,8 @@
 //! The same requests to the world's API server and to a real one: their answers must not differ.
 //!
-//! A scenario is a function that talks to one server and does not know which. Each runs on both;
-//! what was answered is compared line by line, after names of chance (uids, versions, times) have
-//! been replaced by the order in which they appeared. So what a scenario checks is all that the
-//! real server says, and nothing is expected by hand.
+//! A scenario is a function that talks to one server and does not know which. Each runs on both; what was answered is
+//! compared line by line, after names of chance (uids, versions, times) have been replaced by the order in which they
+//! appeared. So what a scenario checks is all that the real server answers, and nothing is expected by hand.
 //!
 //! Both servers have a ReplicaSet controller, a garbage collector and fake kubelets, and no
 //! Deployment controller.
@@ -44,7 +43,7 @@ fn main() {
     conclusion.exit();
 }
 
-/// Runs a scenario on both servers; says where the answers part.
+/// Runs a scenario on both servers; returns where the answers part.
 async fn compare(servers: &Servers, scenario: &Scenario) -> Result<(), String> {
     let real = scenario.run(&servers.real).await;
     let world = scenario.run(&servers.world).await;

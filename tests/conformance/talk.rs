@@ -61,7 +61,7 @@ pub(crate) struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    /// The path of our Deployments.
+    /// The path of Rollwright Deployments.
     pub(crate) fn ours(&self, rest: &str) -> String {
         format!("/apis/rollwright.dev/v1/namespaces/{}/deployments{rest}", self.namespace)
     }
@@ -106,7 +106,7 @@ impl Talk<'_> {
         self.ask_as("PATCH", path, &content_type, body.to_string()).await
     }
 
-    /// Asks for a change whose answer is not kept.
+    /// Asks for a change, and does not keep the answer.
     pub(crate) async fn patch_unseen(&mut self, path: &str, body: &Value) -> Value {
         self.send("PATCH", path, "application/merge-patch+json", body.to_string()).await.1
     }
@@ -138,7 +138,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Watches for as long as the path says, and keeps every event.
+    /// Watches for as long as the path asks, and keeps every event.
     pub(crate) async fn watch(&mut self, path: &str) {
         let (code, answer) = self.send("GET", path, "application/json", String::new()).await;
         let path = path.split('?').next().unwrap_or_default().replace(&self.namespace, "NS");

@@ -19,7 +19,7 @@ pub(crate) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// A Deployment of ours that nobody reconciles.
+/// A Rollwright Deployment that nobody reconciles.
 pub(crate) fn deployment(name: &str) -> Value {
     json!({
         "apiVersion": "rollwright.dev/v1", "kind": "Deployment",

@@ -1,5 +1,5 @@
-//! README says how many deviations there are: as many as their page lists. ARCHITECTURE stays short enough to be
-//! read at once.
+//! README has the number of deviations: as many as their page lists. ARCHITECTURE stays short enough to be read in one
+//! go.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn size(text: &str) -> Vec<String> {
     many.into_iter().chain(long).collect()
 }
 
-/// What README should say of deviations, unless it does.
+/// What README should contain about deviations, unless it does.
 fn deviations(read: impl Fn(&str) -> String) -> Option<String> {
     let list = read(LIST);
     let (both, ours) = (rows(&list, "## On both APIs"), rows(&list, "## On rollwright.dev only"));

@@ -1,6 +1,6 @@
 //! Every command in the documentation is run.
 //!
-//! A fence says how, in the words after its language:
+//! A fence has its instructions in the words after its language:
 //!
 //! ```text
 //! sh sandbox              in a sandbox of the page's own, with stock kubectl; one block after the other
@@ -13,9 +13,9 @@
 //! rust FILE               a program, the same as in this file of the repository
 //! ```
 //!
-//! An HTML comment that opens with `<!-- sh sandbox` is run too: what has to be there before. A fence that
-//! says nothing of this fails the test. So does a link to a page or a heading that is not there, and a word that
-//! the glossary has retired, on a page, in a text of the programs, or in a name in code.
+//! An HTML comment that opens with `<!-- sh sandbox` is run too: what has to be there before. A fence without one of
+//! these words fails the test. So does a link to a page or a heading that is not there. So does a word that the
+//! glossary has retired, on a page, in a text of the programs, or in a name in code.
 //!
 //! ```text
 //! cargo test -p rollwright --test docs                   # all pages

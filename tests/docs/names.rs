@@ -9,7 +9,7 @@ use crate::words::{self, GLOSSARY};
 
 /// Where the code is.
 const SOURCES: &[&str] = &["crates", "deploy", "dev", "examples", "src", "tests"];
-/// Names that others gave: file, name, and whose it is.
+/// Names that others gave: file, name, and who gave it.
 const KEPT: &[(&str, &str, &str)] = &[
     ("crates/admission/src/template.rs", "claim", "Kubernetes' name for a pod's share of storage"),
     ("tests/api/corpus.rs", "claim", "the same"),

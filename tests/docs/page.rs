@@ -37,7 +37,7 @@ pub(crate) enum How {
 pub(crate) enum Form {
     /// Commands only.
     Script,
-    /// Commands that go on until the end of the page.
+    /// Commands that run until the end of the page.
     Background,
     /// Commands behind `$ `, and what they print.
     Console,
@@ -45,7 +45,7 @@ pub(crate) enum Form {
 
 /// Languages that are no commands.
 const SILENT: &[&str] = &["text", "yaml", "json", "toml"];
-/// A block without a command's language that begins a line with one of these forgot to say so.
+/// A block without a command's language that begins a line with one of these lacks its language.
 const PROGRAMS: &[&str] = &["kubectl ", "helm ", "rollwright ", "make ", "cargo ", "docker ", "$ "];
 
 impl Block {
@@ -55,7 +55,7 @@ impl Block {
 }
 
 impl Page {
-    /// Reads a page, or says what is wrong with it.
+    /// Reads a page, or returns what is wrong with it.
     pub(crate) fn read(root: &Path, path: &Path) -> Result<Self, Vec<String>> {
         let shown = path.display().to_string();
         let text = fs::read_to_string(root.join(path)).map_err(|error| vec![format!("{shown}: {error}")])?;
@@ -108,7 +108,7 @@ fn is_of_file(path: &Path, text: &str) -> Result<(), String> {
     if file == text { Ok(()) } else { Err(format!("this is not what {} holds", path.display())) }
 }
 
-/// What a fence says; none for one without commands.
+/// The instructions of a fence; none for one without commands.
 fn block(line: usize, info: &str, text: &str) -> Result<Option<Block>, String> {
     let (language, rest) = info.split_once(' ').unwrap_or((info, ""));
     let form = match language {

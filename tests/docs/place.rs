@@ -92,7 +92,7 @@ impl Place {
         Ok(kubeconfig)
     }
 
-    /// One as anybody has it, with the built-in controller and nothing of ours.
+    /// One as anybody has it, with the built-in controller and nothing of Rollwright.
     async fn cluster(&mut self) -> Outcome<PathBuf> {
         if self.cluster.is_none() {
             let mut options = Options::unique("docs");

@@ -94,7 +94,7 @@ async fn console(place: &mut Place, block: &Block) -> Outcome {
     Ok(())
 }
 
-/// What a script says on both streams, and whether it succeeds.
+/// The output of a script on both streams, and whether it succeeds.
 async fn run(place: &mut Place, block: &Block, script: &str) -> Outcome<(String, bool)> {
     let mut shell = place.shell(&block.how, &format!("exec 2>&1\n{script}")).await?;
     let output = tokio::time::timeout(BLOCK, shell.output());

@@ -20,7 +20,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 const AUTOSCALED: Duration = Duration::from_secs(150);
 
-/// An autoscaler that wants eight, while a rollout of four hangs with two pods of surge. The sets grow in
+/// An autoscaler that wants eight, while a rollout of four hangs with two pods of surge. The ReplicaSets grow in
 /// proportion (S8.8), and what the autoscaler sees as the current size is eight, not twelve.
 async fn autoscaled_mid_rollout(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4).rolling(&json!("50%"), &json!(0))).await?;
@@ -72,7 +72,7 @@ pub(crate) async fn wait_autoscaled(world: &World, size: i64) -> Outcome {
     Ok(())
 }
 
-/// What the scale says of the current size: that of the spec for ours, all pods for apps/v1 (S15.6).
+/// What the scale shows of the current size: that of the spec for rollwright.dev, all pods for apps/v1 (S15.6).
 async fn scale_shows(world: &World, size: i64, pods: i64) -> Outcome {
     let scale = scale(world).await?;
     same("spec.replicas of the scale", &scale["spec"]["replicas"], &json!(size))?;

@@ -33,7 +33,7 @@ const FINGERPRINTS: &str = "rollwright.dev/fingerprints";
 const WRITES_MAX: usize = 120;
 const EDITS: usize = 50;
 const EDIT_EVERY: Duration = Duration::from_millis(100);
-/// Per edit: a set made or found, some grown or cut, and the status along with them.
+/// Per edit: a ReplicaSet made or found, some grown or cut, and the status along with them.
 const WRITES_PER_EDIT: usize = 15;
 
 /// No panic, not many writes since then, and none once all is done.
@@ -50,8 +50,8 @@ async fn ensure_calm(world: &World, since: jiff::Timestamp, writes_max: usize) -
     Ok(())
 }
 
-/// A revision that is no number is replaced (S5.6). Rollback requests that are none the server
-/// refuses itself; the largest names what cannot be: it is cleared, and that is said (S10.4).
+/// A revision that is no number is replaced (S5.6). Rollback requests that are none the server refuses itself; the
+/// largest names what cannot be: it is cleared, and an event reports that (S10.4).
 async fn garbage_on_the_deployment(world: World) -> Outcome {
     let since = jiff::Timestamp::now();
     world.roll_out(&Manifest::new("web", 2)).await?;
@@ -134,7 +134,7 @@ async fn numbers_at_the_limits(world: World) -> Outcome {
     ensure_calm(&world, since, WRITES_MAX).await
 }
 
-/// 253 characters are a legal name. That of the set is cut, and so each template still has one
+/// 253 characters are a legal name. That of the ReplicaSet is cut, and so each template still has one
 /// of its own (S4.8).
 async fn longest_name(world: World) -> Outcome {
     let since = jiff::Timestamp::now();
@@ -183,8 +183,8 @@ async fn odd_labels(world: World) -> Outcome {
     ensure_calm(&world, since, WRITES_MAX).await
 }
 
-/// A set that two Deployments own, only one of which is its controller: that one alone rolls it
-/// out and scales it, and the other reference stays.
+/// A ReplicaSet that two Deployments own. Only one of them is its controller: that one alone rolls it out and scales
+/// it, and the other reference stays.
 async fn second_owner(world: World) -> Outcome {
     let since = jiff::Timestamp::now();
     let web = world.roll_out(&Manifest::new("web", 3)).await?;
@@ -218,7 +218,7 @@ fn of(sets: &[Set], uid: &str) -> Vec<Set> {
 }
 
 /// Template, size and annotations change ten times a second, for five seconds. The writes stay
-/// in proportion, there is one set for each template, and the last edit wins.
+/// in proportion, there is one ReplicaSet for each template, and the last edit wins.
 async fn edited_ten_times_a_second(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 3)).await?;
     let since = jiff::Timestamp::now();

@@ -93,7 +93,7 @@ impl Seat {
         Ok(())
     }
 
-    /// What the operator has told anybody: statuses, events, metrics, log.
+    /// What the operator has reported to anybody: statuses, events, metrics, log.
     async fn told(&self) -> Outcome<String> {
         let kind = self.world.flavour.resource();
         let objects = self.world.kubectl.run(&["get", kind, "-o", "json"]).await?;
@@ -166,7 +166,7 @@ async fn causes_are_reported(world: World) -> Outcome {
     old_pods_that_stay(&seat).await?;
     pods_that_are_refused(&seat).await?;
 
-    // What goes on is blocked no more, and one event tells of each cause.
+    // A rollout that continues is blocked no more, and one event reports each cause.
     world.set_image("image", "app:v3").await?;
     let done = world.complete("image").await?;
     same("blockers of a complete rollout", blockers(&done).len(), 0)?;

@@ -30,11 +30,11 @@ enum Habit {
     BadImage,
     /// All old pods go first.
     Recreate,
-    /// Many images, of which the history keeps one.
+    /// Many images; the history keeps one of them.
     Forget,
     /// Annotations and minReadySeconds.
     Annotate,
-    /// Many at once, by per cent.
+    /// Many pods at a time, by per cent.
     Percent,
     /// To nothing and back.
     Sleep,
@@ -58,7 +58,7 @@ const HABITS: [Habit; 13] = [
     Habit::SpellOut,
 ];
 
-/// So many Deployments, each of them changed in so many rounds.
+/// This many Deployments, each of them changed in this many rounds.
 pub(crate) async fn run(world: &World, deployments: usize, rounds: usize) -> Outcome {
     let habits = HABITS.iter().copied().cycle().take(deployments).enumerate();
     let lives = habits.map(|(number, habit)| live(world, number, habit, rounds));
@@ -157,7 +157,7 @@ async fn act(world: &World, name: &str, habit: Habit, round: usize, image: &str)
     complete(world, name).await
 }
 
-/// Many Deployments at once keep a controller busy for longer than one does.
+/// Many Deployments together keep a controller busy for longer than one does.
 async fn complete(world: &World, name: &str) -> Outcome {
     for _ in 1..PATIENCE {
         if world.complete(name).await.is_ok() {

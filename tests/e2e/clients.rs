@@ -1,4 +1,4 @@
-//! What plain kubectl shows and says.
+//! What plain kubectl shows and prints.
 
 use serde_json::json;
 

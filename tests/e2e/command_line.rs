@@ -40,7 +40,7 @@ pub(crate) async fn run(tool: &Tool, words: &str) -> Outcome<Output> {
     Ok(tool.output(&words, "").await?)
 }
 
-/// Runs it, and holds its exit code and what it says against what is expected.
+/// Runs it, and holds its exit code and its output against what is expected.
 pub(crate) async fn expect(tool: &Tool, words: &str, code: Option<i32>, said: &str) -> Outcome<Output> {
     let output = run(tool, words).await?;
     same(&format!("exit code of {words}: {output:?}"), output.code, code)?;
@@ -112,7 +112,7 @@ async fn status_tells_by_its_exit_code(world: World) -> Outcome {
     let shown: Value = serde_json::from_str(&shown.stdout)?;
     same("phase", &shown["phase"], &json!("Failed"))?;
     same("exitCode", &shown["exitCode"], &json!(1))?;
-    // The condition speaks of the stuck rollout for a while; that is not said of the rollback.
+    // The condition is about the stuck rollout for a while; the rollback does not report that.
     expect(&tool, "undo web --wait --timeout=60s", DONE, done).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A command line that is killed after so many writes, whatever they are.
+//! A command line that is killed after this many writes, whatever they are.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -14,7 +14,7 @@ use crate::world::World;
 /// One process of the command line, on a machine that does much else.
 const ENOUGH: Duration = Duration::from_secs(120);
 
-/// A way to the API server that ends after so many writes.
+/// A way to the API server that ends after this many writes.
 pub(crate) struct Cut {
     proxy: FaultProxy,
     kubeconfig: PathBuf,
@@ -40,7 +40,7 @@ impl Cut {
         Ok(Self { proxy, kubeconfig, namespace: world.namespace.clone() })
     }
 
-    /// Runs it until the server has answered so many writes; those that it refuses count.
+    /// Runs it until the server has answered this many writes; those that it refuses count.
     pub(crate) async fn killed(&self, words: &str, writes: u32) -> Outcome<Ended> {
         self.proxy.heal();
         self.proxy.clear_journal();

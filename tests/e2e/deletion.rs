@@ -29,13 +29,13 @@ async fn until_gone(world: &World, name: &str) -> Outcome {
         .await
 }
 
-/// Whose rollouts take seconds, pod by pod.
+/// A Deployment with rollouts that take seconds, pod by pod.
 fn slow(image: &str) -> Manifest {
     Manifest::new("web", 4).image(image).rolling(&json!(1), &json!(0)).pods(kubelet::READY_AFTER_MS, "1500")
 }
 
-/// A Deployment that is deleted without its sets in the middle of a rollout and created anew
-/// goes on where it was: the same sets, and no pod of the new template restarts (S2.20).
+/// A Deployment that is deleted without its ReplicaSets in the middle of a rollout and created again continues where it
+/// was: the same ReplicaSets, and no pod of the new template restarts (S2.20).
 async fn orphaned_and_resumed(world: World) -> Outcome {
     world.roll_out(&slow("app:v1")).await?;
     world.patch("web", &slow("app:v2").json(world.flavour)).await?;
@@ -61,8 +61,8 @@ async fn orphaned_and_resumed(world: World) -> Outcome {
     ensure(pods.iter().all(|pod| later.contains(pod)), "no pod restarted", (pods, later))
 }
 
-/// Foreground deletion: the Deployment outlives its sets and gets nothing but its status. An
-/// edit in between makes no set (S3.5).
+/// Foreground deletion: the Deployment outlives its ReplicaSets and gets nothing but its status. An
+/// edit in between makes no ReplicaSet (S3.5).
 async fn foreground(world: World) -> Outcome {
     let manifest = Manifest::new("web", 2).pods(kubelet::TERMINATE_AFTER_MS, "3000");
     world.roll_out(&manifest).await?;
@@ -70,7 +70,7 @@ async fn foreground(world: World) -> Outcome {
     world.set_image("web", "app:v2").await?;
     world
         .wait("the Deployment going after its sets", async || {
-            // Read in this order, no set may be left once the Deployment is gone.
+            // Read in this order, no ReplicaSet may be left once the Deployment is gone.
             let deployment = world.deployments().get_opt("web").await?;
             let sets = world.sets().await.map_err(|failure| NotYet(failure.0))?;
             if sets.iter().any(|set| set.image != "app:v1") || (deployment.is_none() && !sets.is_empty()) {
@@ -83,8 +83,7 @@ async fn foreground(world: World) -> Outcome {
         .or_else(|seen| ensure(false, "no set made, and none left behind", seen))
 }
 
-/// Background deletion: the Deployment goes at once, the garbage collector takes the rest, and
-/// nothing comes back.
+/// Background deletion: the Deployment goes immediately, the garbage collector takes the rest, and nothing returns.
 async fn background(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 2)).await?;
     let _ = world.deployments().delete("web", &DeleteParams::background()).await?;
@@ -98,7 +97,7 @@ async fn background(world: World) -> Outcome {
         .await
 }
 
-/// A namespace goes while a Deployment in it cannot be deleted yet: its sets vanish and cannot
+/// A namespace goes while a Deployment in it cannot be deleted yet: its ReplicaSets vanish and cannot
 /// be created again. That is no error (S14.3): a few requests, and no storm of events.
 async fn namespace_deleted(world: World) -> Outcome {
     const WINDOW: Duration = Duration::from_secs(8);

@@ -1,5 +1,5 @@
-//! PodDisruptionBudgets: what Kubernetes' own disruption controller makes of them in the middle of
-//! a rollout, and what an eviction gets to hear.
+//! PodDisruptionBudgets: what Kubernetes' own disruption controller makes of them in the middle of a rollout, and the
+//! answer to an eviction.
 //!
 //! One budget in each scenario: pods that two select cannot be evicted at all.
 
@@ -21,7 +21,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both absolute_budget,
 ];
 
-/// What the status of a budget says.
+/// The status of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Budget {
     expected: i32,
@@ -30,9 +30,8 @@ struct Budget {
     allowed: i32,
 }
 
-/// 75 % of four, in a rollout that hangs with two more pods that never become ready. For ours the
-/// controller counts by the sizes of the ReplicaSets, surge included: 75 % of six. It knows the built-in
-/// kind by name.
+/// 75 % of four, in a rollout that hangs with two more pods that never become ready. For rollwright.dev the controller
+/// counts by the sizes of the ReplicaSets, surge included: 75 % of six. It knows the built-in kind by name.
 async fn budget_in_percent(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4).rolling(&json!(2), &json!(0))).await?;
     protect(&world, &json!("75%")).await?;
@@ -101,7 +100,7 @@ async fn protect(world: &World, min_available: &Value) -> Outcome {
     Ok(())
 }
 
-/// Waits until the controller says this, with no eviction under way.
+/// Waits until the controller reports this, with no eviction under way.
 async fn wait_budget(world: &World, wanted: Budget) -> Outcome {
     world
         .wait(&format!("the budget being {wanted:?}"), async || {

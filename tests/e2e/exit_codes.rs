@@ -166,7 +166,7 @@ async fn verbs_and_a_rollout_that_fails(world: World) -> Outcome {
     same(&format!("exit code of a wait for what goes: {waited:?}"), waited.code, Some(NOT_FOUND))
 }
 
-/// Who may look but not write is told so, and nothing is changed.
+/// A user who may look but not write gets a message about it, and nothing is changed.
 async fn a_right_that_is_lacking(world: World) -> Outcome {
     let tool = tool(&world)?;
     world.roll_out(&Manifest::new("web", 1)).await?;
@@ -179,7 +179,7 @@ async fn a_right_that_is_lacking(world: World) -> Outcome {
     ends(&tool, "--as=reader migrate web --dry-run", NO_ACCESS).await?;
     all_end(&tool, &[("--as=reader list", DONE), ("--as=reader history web", DONE)]).await?;
     all_end(&tool, &[("--as=reader pause web", NO_ACCESS)]).await?;
-    // Without the pods, their cause is missing, and the answer says so.
+    // Without the pods, their cause is missing, and the answer reports so.
     let get = ends(&tool, "--as=reader get web", DONE).await?;
     ensure(get.stdout.contains("you may not list its pods"), "what is missing", &get)?;
     all_end(&tool, &[("--as=reader why web", DONE)]).await?;

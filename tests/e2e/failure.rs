@@ -28,7 +28,7 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// Fails unless the condition holds; `seen` says what was there instead.
+/// Fails unless the condition holds; `seen` is what was there instead.
 #[track_caller]
 pub(crate) fn ensure(condition: bool, expected: &str, seen: impl std::fmt::Debug) -> Outcome {
     if condition { Ok(()) } else { Err(Failure::new(format!("expected {expected}; seen: {seen:?}"))) }

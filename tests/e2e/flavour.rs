@@ -3,7 +3,7 @@
 use kube::api::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-/// Whose Deployments a scenario works with.
+/// The API of the Deployments that a scenario works with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Flavour {
     /// `rollwright.dev/v1`.
@@ -69,7 +69,7 @@ impl Flavour {
         }
     }
 
-    /// The revision that the Deployment says it is at (S5.6); 0 if it says nothing.
+    /// The revision that the Deployment reports (S5.6); 0 if it reports none.
     pub(crate) fn revision(self, deployment: &Value) -> i64 {
         let found = match self {
             Self::Rollwright => deployment.pointer("/status/revision").and_then(Value::as_i64),

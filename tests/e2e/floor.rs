@@ -1,6 +1,6 @@
 //! The fewest pods that ever served at the same time.
 //!
-//! What the sets report lags behind; this counts the pods themselves, after each change that
+//! What the ReplicaSets report lags behind; this counts the pods themselves, after each change that
 //! their watch delivers.
 
 use std::collections::{BTreeMap, BTreeSet};

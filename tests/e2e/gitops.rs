@@ -38,7 +38,7 @@ struct Applier {
     name: &'static str,
     /// Its field manager, if it applies server-side.
     manager: Option<&'static str>,
-    /// Whether it first gives itself the fields of managers whose names begin with `kubectl`, as Flux does.
+    /// Whether it first gives itself the fields of managers with names that begin with `kubectl`, as Flux does.
     takes_over: bool,
 }
 
@@ -106,7 +106,7 @@ impl Applier {
             words.push(format!("--selector=git={}", self.name));
             words.extend(kinds.map(|kind| format!("--prune-allowlist={kind}")));
         }
-        // Applying as a set is behind this variable.
+        // Applying as a ReplicaSet is behind this variable.
         let kubectl = world.kubectl.program().display().to_string();
         let words = [vec!["KUBECTL_APPLYSET=true".to_owned(), kubectl], words].concat();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -165,8 +165,8 @@ impl Applier {
     }
 }
 
-/// Flux gives the fields of managers whose names begin with `kubectl` to its own manager before it applies. Those of
-/// them that are not in Git are gone afterwards.
+/// Flux gives the fields of managers with names that begin with `kubectl` to its own manager before it applies. Those
+/// of them that are not in Git are gone afterwards.
 async fn take_over(world: &World, name: &str, manager: &str) -> Outcome {
     world
         .wait("the managers being taken over", async || {
@@ -192,7 +192,7 @@ async fn take_over(world: &World, name: &str, manager: &str) -> Outcome {
         .await
 }
 
-/// Adds fields to a set of fields; each is an object of what is below it.
+/// Adds fields to a tree of fields; each is an object of what is below it.
 fn add(set: &mut Value, more: &Value) {
     for (field, below) in more.as_object().into_iter().flatten() {
         if set.get(field).is_none() {
@@ -250,7 +250,7 @@ async fn states(world: &World) -> Outcome<Vec<Value>> {
     Ok(states)
 }
 
-/// They apply from before the decisions on, and for a minute after the last one has been carried out.
+/// The Git tools apply from before the decisions on, and for a minute after the last one has been carried out.
 async fn gitops_beside_a_revert_a_pin_and_a_retry(world: World) -> Outcome {
     let begin = async |applier: Applier| -> Outcome {
         let first = [applier.git(&world, "v1"), vec![applier.dropped()]].concat();

@@ -1,4 +1,4 @@
-//! The change of guard: Deployments go from Kubernetes' own controller to us and back.
+//! The change of guard: Deployments go from Kubernetes' own controller to Rollwright and back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ const WAITING: [&str; 2] = ["waiting-0", "waiting-1"];
 
 /// Pods of those that are under way: a rollout takes some ten seconds.
 const REPLICAS: i64 = 6;
-/// Long enough for a rollout to go on under both.
+/// Long enough for a rollout to continue under both.
 const SLOW: &str = "1000";
 /// Long enough for a Recreate to still wait when the guard has changed.
 const LINGERING: &str = "6000";
@@ -41,9 +41,9 @@ enum Guard {
     Ours,
 }
 
-/// 20 Deployments at different stages go from kube-controller-manager to us and back, twice. No
-/// change of guard creates a set or restarts a pod, each time the other one goes on where the
-/// first has stopped, and all ends as it should.
+/// 20 Deployments at different stages go from kube-controller-manager to Rollwright and back, twice. No change of guard
+/// creates a ReplicaSet or restarts a pod, each time the other one continues where the first has stopped, and all ends
+/// as it should.
 async fn handover(world: World) -> Outcome {
     operator(&world)?.stop();
     world.stage.cluster.run_deployment_controller(true).await?;
@@ -174,7 +174,7 @@ async fn change(world: &World, to: Guard) -> Outcome {
     Ok(())
 }
 
-/// The new guard writes to a set of each rollout.
+/// The new guard writes to a ReplicaSet of each rollout.
 async fn advance(world: &World, image: &str, guard: Guard, since: Timestamp) -> Outcome {
     let user = match guard {
         Guard::Upstream => UPSTREAM,
@@ -237,7 +237,7 @@ async fn wait_size(world: &World, name: &str, image: &str, size: i64) -> Outcome
     Ok(())
 }
 
-/// Names, sizes and revisions of the sets of those that nobody should touch.
+/// Names, sizes and revisions of the ReplicaSets of those that nobody should touch.
 async fn settled_sets(world: &World) -> Outcome<Vec<(String, i64, i64)>> {
     let sets = world.sets().await?;
     let names = SETTLED.iter().chain(&PAUSED).chain(&STUCK);

@@ -1,4 +1,4 @@
-//! How many old ReplicaSets are kept (S11), and what `status.history` tells of rollouts.
+//! How many old ReplicaSets are kept (S11), and what `status.history` reports of rollouts.
 
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
@@ -32,7 +32,7 @@ async fn no_history(world: World) -> Outcome {
     same("revision", deployment.revision(), 2)
 }
 
-/// Limit 2 keeps the two latest; a smaller limit takes effect at once (S11.3–S11.5).
+/// Limit 2 keeps the two latest; a smaller limit takes effect immediately (S11.3–S11.5).
 async fn short_history(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 1).spec("revisionHistoryLimit", &json!(2))).await?;
     for image in ["app:v2", "app:v3", "app:v4", "app:v5"] {
@@ -43,7 +43,7 @@ async fn short_history(world: World) -> Outcome {
     same("revision of v3", world.set("app:v3").await?.revision(), 3)?;
     world.patch("web", &json!({"spec": {"revisionHistoryLimit": 1}})).await?;
     wait_images(&world, &["app:v4", "app:v5"]).await?;
-    // An old revision that comes back counts as the newest (S11.4, S5.4).
+    // An old revision that returns counts as the newest (S11.4, S5.4).
     world.set_image("web", "app:v4").await?;
     world.complete("web").await?;
     world.set_image("web", "app:v6").await?;

@@ -57,8 +57,8 @@ fn operator(world: &World) -> Outcome<&Operator> {
     world.stage.operator(world.flavour).ok_or_else(|| Failure::new("there is no operator"))
 }
 
-/// The operator is killed at random moments of rollouts. The end is as if it had not been: one
-/// set per template at all times, never too many pods, never too few available (S4.15, S6).
+/// The operator is killed at random moments of rollouts. The end is as if it had not been: one ReplicaSet per template
+/// at all times, never too many pods, never too few available (S4.15, S6).
 async fn killed_twenty_times(world: World) -> Outcome {
     let mut random = Random::seeded();
     let manifest =
@@ -67,7 +67,7 @@ async fn killed_twenty_times(world: World) -> Outcome {
     let (trace, floor) = (Trace::start(&world).await?, Floor::start(&world).await?);
     let mut template = 1;
     for _ in 0..KILLS {
-        // Now and then a rollout goes on over two kills.
+        // Now and then a rollout lasts for two kills.
         if template == 1 || random.below(4) > 0 {
             template += 1;
             world.set_image("web", &format!("app:v{template}")).await?;
@@ -141,14 +141,14 @@ async fn restored_from_a_backup(world: World) -> Outcome {
     let sets = world.sets().await?;
     same("the sets of the backup", sizes(&sets), [("app:v1", 2)])?;
     world.set_image("web", "app:v9").await?;
-    // The controllers that create pods may not have noticed: the operator's own write tells.
+    // The controllers that create pods may not have noticed: the operator's own write shows it.
     world.wait_sizes(&[("app:v1", 2), ("app:v9", 1)]).await?;
     Ok(())
 }
 
 /// While the operator is away a Deployment gets two templates and another size, one is deleted,
 /// one is created, and one is replaced by another of the same name. It starts, and all is done
-/// as if it had been there; of the template that nobody saw there is no set.
+/// as if it had been there; of the template that nobody saw there is no ReplicaSet.
 async fn away_while_objects_change(world: World) -> Outcome {
     for name in ["edited", "deleted", "replaced"] {
         world.create(&Manifest::new(name, 2)).await?;

@@ -1,4 +1,4 @@
-//! Whoever waits for a rollout of ours is told when it is done, and not before: by the original of
+//! A client that waits for a rollout of rollwright.dev learns when it is done, and not before: by the original of
 //! `kstatus`, by which Helm and Flux wait, and by `kubectl wait`.
 
 use std::process::Stdio;

@@ -105,8 +105,8 @@ async fn leader_killed(world: World) -> Outcome {
     ended_well(&world, trace, "app:v2").await
 }
 
-/// The leader is told to end in the middle of a rollout: it ends soon, gives the lease
-/// back, and the other one takes over at once.
+/// The leader gets a signal to end in the middle of a rollout: it ends soon, gives the lease back, and the other one
+/// takes over immediately.
 async fn leader_ended(world: World) -> Outcome {
     let (leader, other) = two(&world).await?;
     let trace = Trace::start(&world).await?;
@@ -121,7 +121,7 @@ async fn leader_ended(world: World) -> Outcome {
     ensure(handover <= HANDOVER, "a handover before the lease expires", handover)?;
     ended_well(&world, trace, "app:v2").await?;
 
-    // The one that left comes back, and stands by.
+    // The one that left returns, and stands by.
     leader.operator.start_again()?;
     leader.says("another replica leads").await?;
     world.set_image("web", "app:v3").await?;
@@ -129,9 +129,9 @@ async fn leader_ended(world: World) -> Outcome {
     Ok(())
 }
 
-/// The leader is stopped in the middle of a rollout, long enough for the other one to take over,
-/// and then goes on: it writes nothing, not even what it was about to write when it was stopped.
-/// It stands by, and leads again when the other one ends.
+/// The leader is stopped in the middle of a rollout, long enough for the other one to take over, and then continues. It
+/// writes nothing, not even what it was about to write when it was stopped. It stands by, and leads again when the
+/// other one ends.
 async fn leader_stopped_and_continued(world: World) -> Outcome {
     let (leader, other) = two(&world).await?;
     let trace = Trace::start(&world).await?;

@@ -1,5 +1,5 @@
-//! End-to-end scenarios: a real API server, the operator as a process of its own, and plain
-//! clients that look at what comes of it.
+//! End-to-end scenarios: a real API server, the operator as a process of its own, and plain clients that look at the
+//! outcome.
 //!
 //! ```text
 //! cargo test -p rollwright --test e2e                  # everything
@@ -19,15 +19,13 @@
 //!
 //! # How to add a scenario
 //!
-//! Write `async fn name(world: World) -> Outcome` in the module of its subject (a new one has a
-//! line in the list below) and add it to the `scenarios!` of that module: `both name`, or
-//! `ours name because "reason"` if it makes no sense for apps/v1, and `apps name because …` the
-//! other way round. The [`world::World`] creates and changes Deployments of whichever API it
-//! stands for; `world.flavour.is_ours()` tells where the APIs differ by design. Wait with
-//! `world.wait…`, never sleep; check with [`failure::same`] and [`failure::ensure`]; record
-//! what must hold at every moment with [`trace::Trace`]. Put `own` in front of the scope for a
-//! scenario that kills or reconfigures the operator: it gets a control plane of its own, which
-//! takes some seconds and hundreds of megabytes.
+//! Write `async fn name(world: World) -> Outcome` in the module of its subject (a new one has a line in the list
+//! below), and add it to the `scenarios!` of that module. Write `both name`, or `ours name because "reason"` if it
+//! makes no sense for apps/v1, and `apps name because …` the other way round. The [`world::World`] creates and changes
+//! Deployments of the API that it stands for; `world.flavour.is_ours()` shows where the APIs differ by design. Wait
+//! with `world.wait…`, never sleep. Check with [`failure::same`] and [`failure::ensure`]; record what must hold at
+//! every moment with [`trace::Trace`]. Put `own` in front of the scope for a scenario that kills or reconfigures the
+//! operator: it gets a control plane of its own, which takes some seconds and hundreds of megabytes.
 
 #![expect(
     clippy::cognitive_complexity,

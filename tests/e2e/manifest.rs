@@ -51,7 +51,7 @@ impl Manifest {
         self.spec("strategy", &json!({"type": "RollingUpdate", "rollingUpdate": bounds}))
     }
 
-    /// The same with an annotation on its pods; how the fake kubelet is told to misbehave.
+    /// The same with an annotation on its pods; how a test makes the fake kubelet misbehave.
     pub(crate) fn pods(mut self, annotation: &str, value: &str) -> Self {
         if let Some(template) = self.spec.get_mut("template") {
             template["metadata"]["annotations"][annotation] = json!(value);

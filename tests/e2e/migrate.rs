@@ -1,5 +1,5 @@
-//! `kubectl rollwright migrate`, there and back, with Kubernetes' own Deployment controller running
-//! beside our operator: no pod is ever created or deleted.
+//! `kubectl rollwright migrate`, there and back, with Kubernetes' own Deployment controller running beside the
+//! operator: no pod is ever created or deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,12 +76,12 @@ impl Pods {
     }
 }
 
-/// Names of the sets and their revisions.
+/// Names of the ReplicaSets and their revisions.
 fn history(sets: &[Set]) -> BTreeMap<String, i64> {
     sets.iter().map(|set| (set.name.clone(), set.revision())).collect()
 }
 
-/// There is one Deployment, of this API, that acts and has all sets.
+/// There is one Deployment, of this API, that acts and has all ReplicaSets.
 async fn settled(world: &World, before: &BTreeMap<String, i64>) -> Outcome {
     let deployment = world.complete("web").await?;
     let other = World {
@@ -109,7 +109,7 @@ async fn settled(world: &World, before: &BTreeMap<String, i64>) -> Outcome {
     ensure(marked.is_empty(), "no mark of ours", marked)
 }
 
-/// Keys of ours anywhere in an object that people can see.
+/// Keys of Rollwright anywhere in an object that people can see.
 fn marks(object: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for place in ["/metadata/labels", "/metadata/annotations", "/spec/template/metadata/labels"] {
@@ -124,7 +124,7 @@ async fn migrate(tool: &Tool, words: &str) -> Outcome {
     same(&format!("exit code of migrate{words}: {output:?}"), output.code, Some(0))
 }
 
-/// SIGKILL after so many writes.
+/// SIGKILL after this many writes.
 async fn killed(cut: &Cut, words: &str, writes: u32) -> Outcome {
     let words = format!("migrate deployment/web --timeout=0{words}");
     let ended = cut.killed(&words, REVIEWS + writes).await?;
@@ -133,7 +133,7 @@ async fn killed(cut: &Cut, words: &str, writes: u32) -> Outcome {
     same("the questions before the first write", reviews, REVIEWS as usize)
 }
 
-/// Whatever write is its last, the same command goes on, and the opposite one returns.
+/// Whatever write is its last, the same command continues, and the opposite one returns.
 async fn killed_at_every_write(world: World) -> Outcome {
     world.stage.cluster.run_deployment_controller(true).await?;
     let world = &world;
@@ -177,8 +177,8 @@ async fn killed_after(world: &World, writes: u32) -> Outcome {
     pods.untouched(world).await
 }
 
-/// A Deployment as its author wrote it, without the defaults of apps/v1 and with quantities that the
-/// server rewrites, goes to apps/v1 and comes back.
+/// A Deployment as its author wrote it, without the defaults of apps/v1 and with quantities that the server rewrites,
+/// goes to apps/v1 and returns.
 async fn one_that_never_was_of_apps(world: World) -> Outcome {
     world.stage.cluster.run_deployment_controller(true).await?;
     let (ours, apps) = (&world, &apps(&world));
@@ -205,8 +205,8 @@ async fn one_that_never_was_of_apps(world: World) -> Outcome {
     pods.untouched(ours).await
 }
 
-/// What people do with it: look first, move with an autoscaler, go back when the operator is gone,
-/// and go on with plain kubectl.
+/// What people do with it: look first, move with an autoscaler, go back when the operator is gone, and continue with
+/// plain kubectl.
 async fn there_and_back(world: World) -> Outcome {
     world.stage.cluster.run_deployment_controller(true).await?;
     let (ours, apps) = (&world, &apps(&world));
@@ -303,7 +303,7 @@ async fn scaled(world: &World) -> Outcome<String> {
     Ok(world.kubectl.run(&["get", "hpa", "web", "-o", path]).await?)
 }
 
-/// What is in the way is said at once, and nothing is written.
+/// What is in the way is reported immediately, and nothing is written.
 async fn refusals(world: &World, tool: &Tool) -> Outcome {
     let missing = run(tool, "migrate nothing").await?;
     same("exit code for a name that is not there", missing.code, Some(5))?;

@@ -1,6 +1,6 @@
 //! A neighbor: somebody who may create ReplicaSets in another namespace, and read this one.
 //!
-//! Nobody checks the uid in an owner reference. The garbage collector deletes an object whose owner is in another
+//! Nobody checks the uid in an owner reference. The garbage collector deletes an object with an owner in another
 //! namespace, and a finalizer keeps it.
 
 use k8s_openapi::api::apps::v1::ReplicaSet;

@@ -197,7 +197,7 @@ impl From<ReplicaSet> for Set {
     }
 }
 
-/// The sets as one line each.
+/// The ReplicaSets as one line each.
 pub(crate) fn summaries(sets: &[Set]) -> String {
     sets.iter().map(Set::summary).collect::<Vec<_>>().join("; ")
 }

@@ -32,8 +32,8 @@ async fn stored_template(world: &World, manifest: &Manifest) -> Outcome<Value> {
     Ok(stored.pointer("/spec/template").cloned().unwrap_or_default())
 }
 
-/// Somebody else's set has the name that ours would have. It is left alone, and counted once;
-/// ours gets another name (S4.15, S4.17).
+/// Somebody else's ReplicaSet has the name that the Deployment's would have. It is left alone, and counted once; the
+/// Deployment's gets another name (S4.15, S4.17).
 async fn hash_collision(world: World) -> Outcome {
     let manifest = Manifest::new("web", 2);
     let template = stored_template(&world, &manifest).await?;
@@ -92,8 +92,8 @@ fn says(kind: &str, status: &str, reason: &str) -> impl Fn(&Deployment) -> bool 
     }
 }
 
-/// A quota refuses the first set and, later, that of an update; each time it is lifted the
-/// rollout goes on by itself (S4.15, S14.1).
+/// A quota refuses the first ReplicaSet and, later, that of an update; each time it is lifted the rollout continues by
+/// itself (S4.15, S14.1).
 async fn quota_on_sets(world: World) -> Outcome {
     const SETS: &str = "count/replicasets.apps";
     quota(&world, &json!({SETS: "0"})).await?;
@@ -119,7 +119,7 @@ async fn quota_on_sets(world: World) -> Outcome {
     same("the sets", sizes(&sets), [("app:v1", 0), ("app:v2", 2)])
 }
 
-/// A quota refuses pods: the set says so, and so does the Deployment (S9.14), until it is lifted.
+/// A quota refuses pods: the ReplicaSet reports it, and so does the Deployment (S9.14), until it is lifted.
 async fn quota_on_pods(world: World) -> Outcome {
     quota(&world, &json!({"pods": "2"})).await?;
     world.create(&Manifest::new("web", 4)).await?;
@@ -138,8 +138,8 @@ async fn annotate(world: &World, set: &Set, annotations: &Value) -> Outcome {
     Ok(())
 }
 
-/// Garbage in the annotations that we read and write: rollouts and scaling converge, and the
-/// revision is a number again (deviation from S5.3; S8.1, S8.2, S8.7).
+/// Garbage in the annotations that the operator reads and writes: rollouts and scaling converge, and the revision is a
+/// number again (deviation from S5.3; S8.1, S8.2, S8.7).
 async fn garbage_in_annotations(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 3)).await?;
     for garbage in ["banana", "99999999999999999999", ""] {

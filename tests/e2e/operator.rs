@@ -17,7 +17,7 @@ use crate::flavour::Flavour;
 /// What does not end by itself within this time is killed.
 const STOP_GRACE: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(20);
-/// Kills the process that it is told of once its input closes, that is when we are gone.
+/// Kills this process once its input closes, that is when the test is gone.
 const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
 
 /// An operator that runs, or can be started again. Dropping it ends the process.
@@ -117,7 +117,7 @@ impl Operator {
         }
     }
 
-    /// Asks it to end (SIGTERM), kills it if it does not, and tells how long it took.
+    /// Asks it to end (SIGTERM), kills it if it does not, and returns how long it took.
     pub(crate) fn stop(&self) -> Duration {
         let started = Instant::now();
         if let Some(mut running) = self.running().take() {

@@ -53,7 +53,7 @@ async fn create_orphan(world: &World, manifest: &Value) -> Outcome<Set> {
     Ok(sets.into_iter().next().unwrap_or_else(|| unreachable!("waited for")))
 }
 
-/// Names of the pods of a set that are not terminating, sorted.
+/// Names of the pods of a ReplicaSet that are not terminating, sorted.
 pub(crate) async fn pods_of(world: &World, set: &Set) -> Outcome<Vec<String>> {
     let owned = world.pods().await?.into_iter().filter(|pod| {
         let owners = pod.metadata.owner_references.iter().flatten();
@@ -66,7 +66,7 @@ pub(crate) async fn pods_of(world: &World, set: &Set) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-/// Images and sizes of the sets, in the order of the images: ages are whole seconds, so sets of
+/// Images and sizes of the ReplicaSets, in the order of the images: ages are whole seconds, so sets of
 /// the same second have no order of their own.
 pub(crate) fn sizes(sets: &[Set]) -> Vec<(&str, i64)> {
     let mut sizes: Vec<_> = sets.iter().map(|set| (set.image.as_str(), set.size)).collect();
@@ -88,7 +88,7 @@ async fn adoption_with_hash_label(world: World) -> Outcome {
     adoption(&world, Some("5d4c3b")).await
 }
 
-/// An orphan with the template of the Deployment becomes its new set and no pod restarts
+/// An orphan with the template of the Deployment becomes its new ReplicaSet and no pod restarts
 /// (S2.15, S2.20). Its labels and selector stay as they are (S1.15).
 async fn adoption(world: &World, hash: Option<&str>) -> Outcome {
     let mut manifest = orphan("app:v1", hash);
@@ -114,9 +114,8 @@ async fn adoption(world: &World, hash: Option<&str>) -> Outcome {
     same("its labels after the update", &adopted.labels, &orphan.labels)
 }
 
-/// Our kind takes nothing that nobody handed over. It says so, with the command that does it;
-/// that very command is then run, and the set is adopted and, being of another template, rolled
-/// away.
+/// On rollwright.dev, the operator takes nothing that nobody handed over. It reports that, with the command that does
+/// it; that very command is then run, and the ReplicaSet is adopted and, being of another template, rolled away.
 async fn unlabelled_orphan(world: World) -> Outcome {
     create_orphan(&world, &orphan("app:v0", None)).await?;
     let deployment = world.roll_out(&Manifest::new("web", 3)).await?;
@@ -136,7 +135,7 @@ async fn unlabelled_orphan(world: World) -> Outcome {
     same("the number of sets", world.sets().await?.len(), 2)
 }
 
-/// With `--adopt=any` orphans are taken as apps/v1 takes them, and get our label.
+/// With `--adopt=any` orphans are taken as apps/v1 takes them, and get the operator's label.
 async fn adopt_any(world: World) -> Outcome {
     if let Some(operator) = world.stage.operator(world.flavour) {
         operator.stop();
@@ -154,8 +153,8 @@ async fn adopt_any(world: World) -> Outcome {
     same("its pods", pods_of(&world, &adopted).await?, pods)
 }
 
-/// Somebody takes our label off a set that we own, at rest and while the template changes. The
-/// set is counted all the while and labelled again; there never is a second one.
+/// Somebody takes the operator's label off an owned ReplicaSet, while the Deployment is idle and while the template
+/// changes. The ReplicaSet is counted all the while and labelled again; there never is a second one.
 async fn label_removed(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 3)).await?;
     let set = world.set("app:v1").await?;
@@ -178,9 +177,9 @@ async fn until_labelled(world: &World) -> Outcome {
     Ok(())
 }
 
-/// A set whose labels stop matching is released (S2.14) and keeps its pods. Its name is taken,
-/// so the next one has another (S4.15). When it matches again it is adopted; being the oldest
-/// with this template, it is the new set again, and no pod of it restarts (S4.1).
+/// A ReplicaSet with labels that stop matching is released (S2.14) and keeps its pods. Its name is taken, so the next
+/// one has another (S4.15). When it matches again it is adopted; being the oldest with this template, it is the new
+/// ReplicaSet again, and no pod of it restarts (S4.1).
 async fn release(world: World) -> Outcome {
     let deployment = world.roll_out(&Manifest::new("web", 3)).await?;
     let first = world.set("app:v1").await?;

@@ -24,8 +24,8 @@ fn paused(paused: bool) -> Value {
     json!({"spec": {"paused": paused}})
 }
 
-/// While paused nothing is rolled out, but size is followed, in proportion; resuming goes on
-/// with the template of that moment (S13.2–S13.5).
+/// While paused nothing is rolled out, but size is followed, in proportion; a resumed rollout continues with the
+/// template of that moment (S13.2–S13.5).
 async fn pause_scale_resume(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4)).await?;
     world.patch("web", &pods_patch("app:v2", NEVER_READY, &json!("true"))).await?;
@@ -55,7 +55,7 @@ async fn pause_scale_resume(world: World) -> Outcome {
     trace.stop(&world).await?.ensure_at_most(10)
 }
 
-/// Created paused: no set at all, and counters that say so (S13.3).
+/// Created paused: no ReplicaSet at all, and counters that show so (S13.3).
 async fn paused_from_birth(world: World) -> Outcome {
     world.create(&Manifest::new("web", 2).spec("paused", &json!(true))).await?;
     let deployment = world.observed("web").await?;

@@ -1,4 +1,4 @@
-//! `spec.pin`: an earlier revision runs while the template, and whoever writes it, stays as it is (FP-11, FP-12).
+//! `spec.pin`: an earlier revision runs while the template stays as its author wrote it (FP-11, FP-12).
 
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ async fn pinned_and_released(world: World) -> Outcome {
     same("the declared one", web.value.pointer("/status/target/declaredRevision"), Some(&json!(2)))?;
     world.wait_event("web", "Pinned", "revision 1 runs instead of the declared revision 2").await?;
 
-    // Git goes on, and the autoscaler does, too.
+    // Git changes the template, and the autoscaler the size.
     world.set_image("web", "app:v3").await?;
     world.scale("web", 4).await?;
     runs(&world, "web", "app:v1").await?;

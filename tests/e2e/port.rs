@@ -1,4 +1,4 @@
-//! What the operator tells of itself and of rollouts: to whom, and how often.
+//! What the operator reports of itself and of rollouts: to whom, and how often.
 
 use std::path::Path;
 use std::time::Duration;

@@ -28,12 +28,12 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 /// Longer than the shortest deadline here.
 const PAST_THE_DEADLINE: Duration = Duration::from_secs(4);
 
-/// One pod that may be missing: the reconcile that creates a set cuts the old one too. Each new set is
-/// reported as created, and none as found (S4.4, S4.15). On rollwright.dev the first report waits for its counters,
-/// so it may say that the set is progressing already.
+/// One pod that may be missing: the reconcile that creates a ReplicaSet cuts the old one too. Each new ReplicaSet is
+/// reported as created, and none as found (S4.4, S4.15). On rollwright.dev the first report waits for its counters, so
+/// it may report that the ReplicaSet is progressing already.
 async fn created_sets_are_not_found(world: World) -> Outcome {
     let sightings = Sightings::start(&world, world.deployments()).await?;
-    // Of a rollout that is complete at its first report, that is all that is told.
+    // Of a rollout that is complete at its first report, nothing else is reported.
     let manifest = Manifest::new("web", 1).rolling(&json!(1), &json!(1)).pods(READY_AFTER_MS, "3000");
     world.roll_out(&manifest).await?;
     for image in ["app:v2", "app:v3"] {
@@ -69,7 +69,7 @@ async fn exceeded(world: &World, image: &str) -> Outcome<Deployment> {
     Ok(deployment)
 }
 
-/// Pods that come late after all: the rollout goes on as if nothing had been (S9.13).
+/// Pods that come late after all: the rollout continues as if nothing had been (S9.13).
 async fn deadline_exceeded_then_recovered(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 1).spec("progressDeadlineSeconds", &json!(3))).await?;
     world.patch("web", &pods_patch("app:v2", READY_AFTER_MS, &json!("12000"))).await?;
@@ -128,7 +128,7 @@ async fn min_ready_seconds(world: World) -> Outcome {
     ensure(waits.count() > 0, "moments with pods that are ready and not yet available", seen.sizes("app:v2"))
 }
 
-/// A new value goes to the set that is there, without a rollout (S4.3).
+/// A new value goes to the ReplicaSet that is there, without a rollout (S4.3).
 async fn min_ready_seconds_reach_the_set(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 1)).await?;
     world.patch("web", &json!({"spec": {"minReadySeconds": 1}})).await?;

@@ -1,4 +1,4 @@
-//! Nothing is written when nothing is to be done.
+//! Nothing is written when there is nothing to do.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub(crate) async fn ensure_quiet(world: &World, window: Duration) -> Outcome {
     same("writes once all is done", writes(world, since)?, Vec::new())
 }
 
-/// Writes by whoever is in charge, in this namespace.
+/// Writes by the controller in charge, in this namespace.
 pub(crate) fn writes(world: &World, since: Timestamp) -> Outcome<Vec<audit::Request>> {
     let user = match world.controller {
         Controller::Operator => User::Operator.name(),

@@ -26,7 +26,7 @@ fn manifest(replicas: i64) -> Manifest {
     Manifest::new("web", replicas).spec("strategy", &json!({"type": "Recreate"}))
 }
 
-/// No new pod while an old one is still terminating (S7.2, S7.3), whatever the sets report.
+/// No new pod while an old one is still terminating (S7.2, S7.3), whatever the ReplicaSets report.
 async fn recreate_waits_for_terminating_pods(world: World) -> Outcome {
     world.roll_out(&manifest(3).pods(TERMINATE_AFTER_MS, "4000")).await?;
     let sightings = Sightings::start(&world, world.pod_api()).await?;
@@ -64,8 +64,8 @@ async fn recreate_scales(world: World) -> Outcome {
     Ok(())
 }
 
-/// The strategy changes in the middle of a rolling update, the size with it, and the template.
-/// Upstream waits for ever then (S8.13); we go on.
+/// The strategy changes in the middle of a rolling update, the size with it, and the template. Upstream waits for ever
+/// then (S8.13); Rollwright continues.
 async fn switched_while_scaled(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4)).await?;
     world.patch("web", &pods_patch("app:v2", NEVER_READY, &json!("true"))).await?;

@@ -1,5 +1,5 @@
-//! Replicas of the operator with leader election, each under a service account of its own: so the
-//! audit log tells who wrote what.
+//! Replicas of the operator with leader election, each under a service account of its own: so the audit log shows who
+//! wrote what.
 
 use std::time::{Duration, Instant};
 
@@ -69,7 +69,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Waits until its metrics say that it leads, or that it does not.
+    /// Waits until its metrics show that it leads, or that it does not.
     pub(crate) async fn shows(&self, leads: bool) -> Outcome {
         let line =
             format!("\nleader_election_master_status{{name=\"{}\"}} {}\n", self.lease, u8::from(leads));
@@ -103,7 +103,7 @@ impl Replica {
         Ok(requests)
     }
 
-    /// Stops the process in its tracks, or lets it go on.
+    /// Stops the process in its tracks, or lets it continue.
     pub(crate) fn signal(&self, signal: Signal) -> Outcome {
         let pid = self.operator.pid().ok_or_else(|| Failure::new("it does not run"))?;
         send_signal(pid, signal);
@@ -111,7 +111,7 @@ impl Replica {
     }
 }
 
-/// The name of a shard's Lease, as docs/how-to/sharding.md has it. `shard in (b)` says the same as `shard=b`.
+/// The name of a shard's Lease, as docs/how-to/sharding.md has it. `shard in (b)` means the same as `shard=b`.
 fn lease_of(selector: &str) -> String {
     let canonical = selector.replace(" in (", "=").replace(')', "");
     let digest = Sha256::digest(canonical);

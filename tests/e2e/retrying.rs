@@ -25,7 +25,7 @@ async fn retried_and_aborted(world: World) -> Outcome {
     let plain = manifest("plain", 2).image("app:p1").spec("failurePolicy", &Value::Null);
     world.roll_out(&plain).await?;
     aborted(&world, ("plain", "2"), "bad:p2", ("app:p1", 1)).await?;
-    // It means nothing for the next revision.
+    // The request means nothing for the next revision.
     world.set_image("plain", "app:p3").await?;
     let plain = world.complete("plain").await?;
     same("status.target", target(&plain), None::<&Value>)?;
@@ -62,7 +62,7 @@ async fn retried(world: &World) -> Outcome {
     is_reported(&before, 1, 2)?;
     let records = told(&before);
     same("the newest records", &records[..2], &["1 Revert Succeeded", "2 Revert Failed"][..])?;
-    // Another reconcile finds the same request, and does not hear it again.
+    // Another reconcile finds the same request, and does not carry it out again.
     world.patch("web", &json!({"spec": {"revisionHistoryLimit": 5}})).await?;
     let after = world.observed("web").await?;
     same("status.target", target(&after), target(&before))?;

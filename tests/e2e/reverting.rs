@@ -1,5 +1,5 @@
-//! `spec.failurePolicy`: a revision that fails gives way to the last good one, while the template, and
-//! whoever writes it, stays as it is (FP-1 to FP-10). What users can ask for is in `retrying.rs`.
+//! `spec.failurePolicy`: a revision that fails gives way to the last good one, while the template stays as its author
+//! wrote it (FP-1 to FP-10). What users can ask for is in `retrying.rs`.
 
 use std::time::Duration;
 
@@ -28,12 +28,12 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours wrong_policies_are_refused because "apps/v1 has no failure policy",
 ];
 
-/// What the operator remembers of a ReplicaSet, and the two requests that it hears.
+/// What the operator remembers of a ReplicaSet, and the two requests that it handles.
 const MEMORY: &str = "rollwright.dev/rollout";
 pub(crate) const RETRY: &str = "rollwright.dev/retry";
 pub(crate) const ABORT: &str = "rollwright.dev/abort";
-/// Deadlines in seconds. Only a template that is to fail has the short one: on a slow machine, a good one
-/// might be late for it, and so might a way back.
+/// Deadlines in seconds. Only a template that should fail has the short one: on a slow machine, a good one might be
+/// late for it, and so might a way back.
 pub(crate) const SHORT: i64 = 5;
 pub(crate) const LONG: i64 = 600;
 
@@ -120,7 +120,7 @@ pub(crate) fn is_reported(web: &Deployment, revision: i64, declared: i64) -> Out
     same("the column STATUS", web.text("/status/state"), "Reverted")
 }
 
-/// Nothing was told twice.
+/// Nothing was reported twice.
 async fn told_once(world: &World, name: &str, reason: &str) -> Outcome {
     let events = world.events(name).await?;
     let count: i32 = events.iter().filter(|event| event.reason == reason).map(|event| event.count).sum();
@@ -216,7 +216,7 @@ async fn killed_while_reverting(world: World) -> Outcome {
     is_reported(&web, 1, 2)?;
     same("the template", web.image(), "app:v2")?;
     same("reverts", told(&web).iter().filter(|record| record.contains(" Revert ")).count(), 1)?;
-    // A process that dies between a status and its event has told nothing.
+    // A process that dies between a status and its event has reported nothing.
     told_once(&world, "web", "Reverted").await?;
     keeps_its_target(&sightings.stop(&world).await?)?;
     let seen = trace.stop(&world).await?;

@@ -18,15 +18,15 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 const RIVAL: &str = "rival-controller";
 const EVERY: Duration = Duration::from_millis(200);
-/// How often the rival writes once we have given way.
+/// How often the other controller writes once the operator has given way.
 const WRITES_ALONE: i64 = 15;
 /// A minute of silence, and some room for a loaded machine.
 const RETURN: Duration = Duration::from_secs(120);
 const REPAIRS_MAX: usize = 3;
 
-/// A single foreign write is repaired. Against a client that writes other counters five times a
-/// second we give way after three repairs at most, and say so; once it has been silent for a
-/// minute, we repair.
+/// A single foreign write is repaired. Against a client that writes other counters five times a second, the operator
+/// gives way after three repairs at most, and reports that. Once the client has been silent for a minute, the operator
+/// repairs.
 async fn rival_controller(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 2)).await?;
     world.roll_out(&Manifest::new("other", 2)).await?;
@@ -74,7 +74,7 @@ async fn rival_controller(world: World) -> Outcome {
     Ok(())
 }
 
-/// The rival writes its counters, which are never ours.
+/// The other controller writes its counters, which are never the operator's.
 async fn write(world: &World, replicas: i64) -> Outcome {
     let params = PatchParams { field_manager: Some(RIVAL.to_owned()), ..PatchParams::default() };
     let patch = Patch::Merge(json!({"status": {"replicas": replicas}}));

@@ -44,7 +44,7 @@ async fn rolled_back(world: &World, image: &str) -> Outcome<Deployment> {
     world.complete("web").await
 }
 
-/// Our kind says in its status what came of the request.
+/// The status of a Rollwright Deployment reports the outcome of the request.
 #[track_caller]
 fn recorded(web: &Deployment, flavour: Flavour, requested: i64, revision: i64, result: &str) -> Outcome {
     if !flavour.is_ours() {
@@ -56,8 +56,8 @@ fn recorded(web: &Deployment, flavour: Flavour, requested: i64, revision: i64, r
     same("status.rollback.result", &record["result"], &json!(result))
 }
 
-/// Template and change-cause of revision 1 come back; its set is used again and gets the next
-/// number (S5.4, S5.5, S10.7–S10.9).
+/// The operator restores template and change-cause of revision 1; its ReplicaSet is used again and gets the next number
+/// (S5.4, S5.5, S10.7–S10.9).
 async fn rollback_to_revision(world: World) -> Outcome {
     history(&world, 2, &["app:v2", "app:v3"]).await?;
     world.patch("web", &json!({"metadata": {"annotations": {"team": "a"}}})).await?;
@@ -125,7 +125,7 @@ async fn rollback_to_current_revision(world: World) -> Outcome {
     same("the number of sets", world.sets().await?.len(), 2)
 }
 
-/// Back from a rollout whose image cannot be pulled: what still runs stays.
+/// Back from a rollout with an image that cannot be pulled: what still runs stays.
 async fn rollback_mid_rollout(world: World) -> Outcome {
     history(&world, 4, &[]).await?;
     let trace = Trace::start(&world).await?;
@@ -195,8 +195,8 @@ async fn rollback_left_in_the_manifest(world: World) -> Outcome {
     same("the image", world.get("web").await?.image(), "app:v2")
 }
 
-/// A set that apps/v1 stores may have a template that the CRD refuses, here a variable that is
-/// set twice: the request ends, and the next rollout goes on.
+/// A ReplicaSet that apps/v1 stores may have a template that the CRD refuses, here a variable that is set twice: the
+/// request ends, and the next rollout continues.
 async fn rollback_that_the_server_refuses(world: World) -> Outcome {
     let labels = json!({"app": "web", "pod-template-hash": "handmade"});
     let old = json!({

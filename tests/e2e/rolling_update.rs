@@ -19,7 +19,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 const KEY: &str = "kubernetes.io/deployment";
 const PODS: usize = 2;
-/// More processes than one of them needs, each of which gets one write done or none.
+/// More processes than one of them needs; each of them gets one write done or none.
 const PROCESSES: usize = 100;
 
 fn controller(name: &str) -> Value {
@@ -51,19 +51,19 @@ async fn create(world: &World, name: &str) -> Outcome {
         .await
 }
 
-/// How an update ends. It takes nine writes to the last pod, some of which may be refused and repeated;
-/// after them it cannot be called off.
+/// How an update ends. It takes nine writes to the last pod, and some of these may be refused and repeated; after them
+/// it cannot be called off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// Under the old name.
     Renamed,
     /// Under the new one.
     Kept,
-    /// With the old image, after so many writes of the update and as many of the way back.
+    /// With the old image, after this many writes of the update and as many of the way back.
     CalledOff(usize),
 }
 
-/// Whichever write is its last, the same command goes on: each process is killed after its first.
+/// Whichever write is its last, the same command continues: each process is killed after its first.
 async fn killed_after_every_write(world: World) -> Outcome {
     let pods = Sightings::start(&world, world.pod_api()).await?;
     let world = &world;
@@ -115,8 +115,8 @@ async fn killed(world: &World, name: &str, end: End) -> Outcome {
     ended(world, name, &last, image).await
 }
 
-/// A process after the other, each killed after its first write, at most so many. Whether the last
-/// one found nothing to do, which this exit code tells.
+/// A process after the other, each killed after its first write, at most this many. Returns whether the last one found
+/// nothing to do, by this exit code.
 async fn step_by_step(cut: &Cut, words: &str, processes: usize, last: i32) -> Outcome<bool> {
     for _ in 0..processes {
         match cut.killed(words, 1).await? {
@@ -210,7 +210,7 @@ impl Seen {
     }
 }
 
-/// What is said on the way, and what is refused.
+/// The output on the way, and what is refused.
 async fn one_after_the_other(world: World) -> Outcome {
     let tool = tool(&world)?;
     let missing = run(&tool, "rolling-update foo --image=app:v2").await?;

@@ -64,7 +64,7 @@ async fn create(world: World) -> Outcome {
     Ok(())
 }
 
-/// A rolling update stays within its bounds, and ends with the old set empty but kept (S6).
+/// A rolling update stays within its bounds, and ends with the old ReplicaSet empty but kept (S6).
 async fn image_update(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4)).await?;
     let trace = Trace::start(&world).await?;
@@ -77,7 +77,7 @@ async fn image_update(world: World) -> Outcome {
     let (old, new) = (world.set("app:v1").await?, world.set("app:v2").await?);
     same("sizes", (old.size, new.size), (0, 4))?;
     same("revisions", (old.revision(), new.revision()), (1, 2))?;
-    // S6.5: the new set starts with the surge, so there is more than one step.
+    // S6.5: the new ReplicaSet starts with the surge, so there is more than one step.
     let steps = seen.sizes("app:v2").into_iter().filter(|size| (1..4).contains(size)).count();
     ensure(steps > 0, "a new set that grows in steps", seen.sizes("app:v2"))?;
     world
@@ -120,8 +120,8 @@ async fn bounds_that_round_to_zero(world: World) -> Outcome {
     seen.ensure_available(2)
 }
 
-/// A template without any pod still gets its set and its revision (S4.11, S8.1), and pods once
-/// there are to be some.
+/// A template without any pod still gets its ReplicaSet and its revision (S4.11, S8.1), and pods once it should have
+/// some.
 async fn update_without_pods(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 0)).await?;
     world.set_image("web", "app:v2").await?;
@@ -133,7 +133,7 @@ async fn update_without_pods(world: World) -> Outcome {
     same("sizes", sizes(&world, &["app:v1", "app:v2"]).await?, vec![0, 2])
 }
 
-/// Size and template changed together: the old set is scaled first, then the rollout begins
+/// Size and template changed together: the old ReplicaSet is scaled first, then the rollout begins
 /// (S3.12).
 async fn change_during_scale(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4)).await?;
@@ -182,7 +182,7 @@ async fn explicit_defaults_restart_nothing(world: World) -> Outcome {
     same("the number of sets of app:v1", most, Some(1))
 }
 
-/// Annotations go to the new set without a rollout, and stay there when they are taken away
+/// Annotations go to the new ReplicaSet without a rollout, and stay there when they are taken away
 /// from the Deployment; what `kubectl apply` stores does not (S4.13).
 async fn annotations_reach_the_set(world: World) -> Outcome {
     world.apply(&Manifest::new("web", 1).annotation("team", "a")).await?;

@@ -26,7 +26,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 /// Long enough for a mistake to show.
 const A_WHILE: Duration = Duration::from_secs(3);
 
-/// Ten to thirty and back in the middle of a rollout that hangs: the sets grow and shrink in
+/// Ten to thirty and back in the middle of a rollout that hangs: the ReplicaSets grow and shrink in
 /// proportion (the check values of S8.8), and note what they were scaled for (S8.10).
 async fn proportional_scaling(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 10).rolling(&json!(3), &json!(2))).await?;
@@ -54,7 +54,7 @@ async fn proportional_scaling(world: World) -> Outcome {
     same("unavailableReplicas", deployment.status("unavailableReplicas"), 5)
 }
 
-/// `kubectl scale` by the scale subresource, which tells a selector as text (S15.6, S15.8).
+/// `kubectl scale` by the scale subresource, which has a selector as text (S15.6, S15.8).
 async fn kubectl_scale(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 2)).await?;
     let target = format!("{}/web", world.flavour.resource());
@@ -75,7 +75,7 @@ async fn kubectl_scale(world: World) -> Outcome {
     same("desired-replicas", set.annotation("deployment.kubernetes.io/desired-replicas"), "3")
 }
 
-/// A set that somebody scales behind the Deployment's back gets its size back (S6.6, S6.7).
+/// A ReplicaSet that somebody scales behind the Deployment's back gets its size back (S6.6, S6.7).
 async fn set_scaled_by_hand(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 2)).await?;
     let set = world.set("app:v1").await?;
@@ -91,8 +91,8 @@ async fn set_scaled_by_hand(world: World) -> Outcome {
     Ok(())
 }
 
-/// A set of the right size that was noted to be scaled for another one. Upstream waits for ever
-/// then (S8.12); we note the size and go on.
+/// A ReplicaSet of the right size that was noted to be scaled for another one. Upstream waits for ever then (S8.12);
+/// Rollwright notes the size and continues.
 async fn stale_scaling_annotation(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 2)).await?;
     let name = world.set("app:v1").await?.name;
@@ -114,7 +114,7 @@ async fn stale_scaling_annotation(world: World) -> Outcome {
 async fn scale_hides_surge(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4).rolling(&json!("100%"), &json!(0))).await?;
     let sightings = Sightings::start(&world, world.deployments()).await?;
-    // Long enough for a status with counters in the middle of it: these are not written at once.
+    // Long enough for a status with counters in the middle of it: these are not written immediately.
     world.patch("web", &pods_patch("app:v2", READY_AFTER_MS, &json!("3000"))).await?;
     world.complete("web").await?;
     let seen: Vec<Value> =

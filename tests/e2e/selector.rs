@@ -13,8 +13,8 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours selector_defaulting because "apps/v1 requires a selector (S1.2)",
 ];
 
-/// It is taken from the template's labels and stored before the first set is created, by one
-/// patch; from then on it stays as it is.
+/// The selector is taken from the template's labels and stored before the first ReplicaSet is created, by one patch;
+/// from then on it stays as it is.
 async fn selector_defaulting(world: World) -> Outcome {
     let since = Timestamp::now();
     world.apply(&Manifest::new("web", 2).spec("selector", &Value::Null)).await?;

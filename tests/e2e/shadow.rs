@@ -1,5 +1,5 @@
-//! `rollwright shadow` beside the controller in charge: it writes nothing, agrees with almost
-//! everything, and says so when it does not.
+//! `rollwright shadow` beside the controller in charge: it writes nothing, agrees with almost everything, and reports
+//! when it does not.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -128,7 +128,7 @@ impl Shadow {
     }
 }
 
-/// The controller in charge: kube-controller-manager's own on apps/v1, ours on rollwright.dev.
+/// The controller in charge: kube-controller-manager's own on apps/v1, Rollwright on rollwright.dev.
 async fn put_in_charge(world: &World) -> Outcome {
     if world.flavour == Flavour::AppsV1 {
         let operator = world.stage.operator(world.flavour);
@@ -138,8 +138,8 @@ async fn put_in_charge(world: &World) -> Outcome {
     Ok(())
 }
 
-/// All that people do, on many Deployments at once: shadow agrees with the controller in charge, and
-/// the server's own log says that it did nothing but read.
+/// All that people do, on many Deployments together: shadow agrees with the controller in charge, and the server's own
+/// log shows that it did nothing but read.
 async fn shadow_churn(world: World) -> Outcome {
     put_in_charge(&world).await?;
     let size = Size::from_environment();
@@ -180,18 +180,18 @@ fn only_reads(world: &World, since: Timestamp) -> Outcome {
         .into_iter()
         .flat_map(|resource| [("list", resource, true), ("watch", resource, true)])
         .collect();
-    // A watch has its line when it ends, which may be after we looked.
+    // A watch has its line when it ends, which may be after the test looked.
     ensure(seen.is_subset(&expected) && seen.len() >= 2, "lists and watches only", &seen)
 }
 
-/// Somebody writes in the name of the controller what it would never write: shadow tells each of
-/// them, and saves a case that names nobody. What users do is not mistaken for that.
+/// Somebody writes in the name of the controller what it would never write: shadow reports each of them, and saves a
+/// case that names nobody. What users do is not mistaken for that.
 async fn shadow_finds_what_differs(world: World) -> Outcome {
     put_in_charge(&world).await?;
     let shadow = Shadow::start(&world, &["--hash-names"]).await?;
     world.roll_out(&Manifest::new("web", 3)).await?;
     let set = world.set("app:v1").await?;
-    // A user scales a set: not the controller's write, and its repair agrees.
+    // A user scales a ReplicaSet: not the controller's write, and its repair agrees.
     world.kubectl.run(&["scale", "replicaset", &set.name, "--replicas=5"]).await?;
     world.wait_sizes(&[("app:v1", 3)]).await?;
     tokio::time::sleep(Duration::from_secs(3)).await;

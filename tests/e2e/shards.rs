@@ -21,16 +21,16 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 ];
 
 const PODS: i64 = 8;
-/// Long enough for a rollout to go on under both.
+/// Long enough for a rollout to continue under both.
 const SLOW: &str = "1000";
 /// After its last look at a namespace a shard writes for so long (docs/how-to/sharding.md),
 const LOOK_HOLDS: Duration = Duration::from_secs(5);
 /// and the next one begins so much later than it saw the change.
 const HANDOVER: Duration = Duration::from_secs(15);
 
-/// Two operators with a lease each. Each manages its own namespaces, and only those; killing one stops
-/// only its own; a namespace that is moved in the middle of a rollout is never short of pods, nor has it
-/// too many, and ends as it should; one without the label is nobody's before somebody selects it.
+/// Two operators with a lease each. Each manages its own namespaces, and only those; killing one stops only its own. A
+/// namespace that is moved in the middle of a rollout is never short of pods, nor has it too many, and ends as it
+/// should. One without the label is nobody's before somebody selects it.
 async fn shards(a: World) -> Outcome {
     let alone = a.stage.operator(a.flavour);
     alone.ok_or_else(|| Failure::new("there is no operator"))?.stop();
@@ -90,7 +90,7 @@ fn only_in(world: &World, replica: &Replica, place: &World, since: Timestamp) ->
     ensure(!writes.is_empty() && astray.is_empty(), "writes in its own namespaces only", astray)
 }
 
-/// One of them is killed: the other one goes on, and the first one's namespaces wait for it.
+/// One of them is killed: the other one continues, and the first one's namespaces wait for it.
 async fn killed(a: &World, b: &World, of_a: &Replica) -> Outcome {
     of_a.operator.kill();
     for world in [a, b] {

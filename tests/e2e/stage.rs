@@ -27,7 +27,7 @@ pub(crate) enum Controller {
 }
 
 impl Controller {
-    /// As `E2E_REFERENCE` says.
+    /// The reference by `E2E_REFERENCE`.
     pub(crate) fn from_environment() -> Self {
         match std::env::var("E2E_REFERENCE").as_deref() {
             Ok("1") => Self::Reference,

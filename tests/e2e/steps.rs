@@ -74,7 +74,7 @@ fn promotions(record: &Value) -> Vec<String> {
     timed.map(|it| format!("{} {}", it["step"], it["manager"].as_str().unwrap_or("-"))).collect()
 }
 
-/// Waits until it rests at a step and says so in these words, which begin with the step.
+/// Waits until it rests at a step and reports so in these words, which begin with the step.
 pub(crate) async fn rests(world: &World, words: &str) -> Outcome<Deployment> {
     let is_there = |web: &Deployment| {
         web.is_observed() && web.condition("Reconciling").message.starts_with(&format!("step {words}"))
@@ -110,7 +110,7 @@ pub(crate) fn since(web: &Deployment) -> Outcome<Timestamp> {
     Ok(web.text("/status/rollout/restingSince").parse()?)
 }
 
-/// What the sets of these images had together, one after the other.
+/// What the ReplicaSets of these images had together, one after the other.
 pub(crate) fn path(seen: &Recording, images: &[&str]) -> Vec<String> {
     let sizes = |moment| images.iter().map(|image| size(moment, image).to_string()).collect::<Vec<_>>();
     let mut path: Vec<String> = seen.0.iter().map(|moment| sizes(moment).join("+")).collect();
@@ -118,13 +118,13 @@ pub(crate) fn path(seen: &Recording, images: &[&str]) -> Vec<String> {
     path
 }
 
-/// How often an event about it says this.
+/// How often an event about it has this text.
 async fn count(world: &World, reason: &str, text: &str) -> Outcome<i32> {
     let events = world.events("web").await?.into_iter();
     Ok(events.filter(|it| it.reason == reason && it.message.contains(text)).map(|it| it.count).sum())
 }
 
-/// Three steps, promoted by hand. The sizes are those of SP-3, and at rest nobody writes.
+/// Three steps, promoted by hand. The sizes are those of SP-3, and an idle operator writes nothing.
 async fn promoted_by_hand(world: World) -> Outcome {
     let steps = json!([promoted(&json!(1)), timed(&json!("25%"), 600), {"updated": "50%"}]);
     // The clock of the deadline stands still at a rest.
@@ -170,7 +170,7 @@ async fn promoted_by_hand(world: World) -> Outcome {
     ensure(floor.is_complete() && floor.lowest() >= 10, "ten ready pods at every moment", floor.lowest())
 }
 
-/// An autoscaler doubles what runs while a rollout rests: each set follows at once, without surge (SP-7).
+/// An autoscaler doubles what runs while a rollout rests: each ReplicaSet follows immediately, without surge (SP-7).
 async fn autoscaled_at_a_step(world: World) -> Outcome {
     world.roll_out(&manifest(4, &json!([promoted(&json!("50%"))]))).await?;
     world.set_image("web", "app:v2").await?;
@@ -229,7 +229,7 @@ async fn names(world: &World) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-/// The list is edited while a rollout rests. It goes on at the first step that has room for what runs (SP-2).
+/// The list is edited while a rollout rests. It continues at the first step that has room for what runs (SP-2).
 async fn a_list_edited_at_a_step(world: World) -> Outcome {
     let list = |updated: &[Value]| Value::Array(updated.iter().map(promoted).collect());
     world.roll_out(&manifest(10, &list(&[json!(1), json!("30%"), json!("50%")]))).await?;
@@ -244,7 +244,7 @@ async fn a_list_edited_at_a_step(world: World) -> Outcome {
     // Below it: a step that is behind is left out.
     world.patch("web", &edited(&list(&[json!(1), json!(2), json!("60%")]))).await?;
     rests(&world, "3 of 4: 6 of 10 updated").await?;
-    // Another pause of the same step holds at once.
+    // Another pause of the same step holds immediately.
     world.patch("web", &edited(&json!([{"updated": 1}, {"updated": 2}, timed(&json!("60%"), 600)]))).await?;
     rests(&world, "3 of 4: 6 of 10 updated, rests until ").await?;
     // All below: nothing is left to wait for.

@@ -37,7 +37,7 @@ pub(crate) async fn ready(world: &World, image: &str, is_ready: bool) -> Outcome
     Ok(())
 }
 
-/// A pod that is not available for a while begins the time of the rest anew. One of the old revision does not.
+/// A pod that is not available for a while restarts the time of the rest. One of the old revision does not.
 async fn a_break_begins_the_time_anew(world: World) -> Outcome {
     world.roll_out(&manifest(4, &json!([timed(&json!("50%"), 600)]))).await?;
     let trace = Trace::start(&world).await?;
@@ -114,7 +114,7 @@ async fn nothing_goes_on_that_is_not_available(world: World) -> Outcome {
     Ok(())
 }
 
-/// A pin takes all pods to the first revision, without steps. Once it is released, the rollout goes on where it was,
+/// A pin takes all pods to the first revision, without steps. Once it is released, the rollout continues where it was,
 /// and waits there.
 async fn pinned_at_a_step(world: World) -> Outcome {
     at_the_first_step(&world).await?;
@@ -140,7 +140,7 @@ async fn pinned_at_a_step(world: World) -> Outcome {
     Ok(())
 }
 
-/// No surge, and a pod that may be missing: it is taken first. At rest, all pods are there (SP-3).
+/// No surge, and a pod that may be missing: it is taken first. While the rollout waits, all pods are there (SP-3).
 async fn steps_without_surge(world: World) -> Outcome {
     let bounds = json!({"maxSurge": 0, "maxUnavailable": 1, "steps": [promoted(&json!("50%"))]});
     let strategy = json!({"type": "RollingUpdate", "rollingUpdate": bounds});

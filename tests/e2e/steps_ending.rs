@@ -86,8 +86,8 @@ async fn size_of(world: &World, image: &str) -> Outcome<i64> {
     Ok(world.sets().await?.iter().filter(|set| set.image == image).map(|set| set.size).sum())
 }
 
-/// Each life of the operator ends with its first write: the server carries it out, and the process never hears of it.
-/// Somebody scales the Deployment at a rest, and promotes it.
+/// Each life of the operator ends with its first write: the server carries it out, and the process never gets the
+/// answer. Somebody scales the Deployment at a rest, and promotes it.
 async fn killed_at_every_write(world: World) -> Outcome {
     let steps = json!([promoted(&json!("30%")), timed(&json!("50%"), 3), {"updated": "80%"}]);
     world.roll_out(&manifest(6, &steps)).await?;
@@ -146,9 +146,9 @@ async fn killed_at_every_write(world: World) -> Outcome {
 enum Next {
     /// The first write of a life was carried out.
     Wrote(String),
-    /// It rests for a person, with so many replicas.
+    /// The rollout rests for a person, with this many replicas.
     Rests(i64),
-    /// It is complete, and nothing is written any more.
+    /// The rollout is complete, and nothing is written any more.
     Done,
 }
 
@@ -160,7 +160,7 @@ fn arm(proxy: &FaultProxy) {
     proxy.arm(Rule::always(Match::writes(), Fault::Hang));
 }
 
-/// What a life of the operator comes to. At rest there is no write, so this waits longer than any status does.
+/// The outcome of a life of the operator. An idle operator writes nothing, so this waits longer than any status does.
 async fn next(world: &World, proxy: &FaultProxy) -> Outcome<Next> {
     let begin = Instant::now();
     let next = wait_for("a write, or a rest", Duration::from_secs(90), async || {
@@ -181,7 +181,7 @@ async fn next(world: &World, proxy: &FaultProxy) -> Outcome<Next> {
     Ok(next.await?)
 }
 
-/// A rest that is paused begins anew once it is resumed, and the sizes follow R meanwhile.
+/// A rest that is paused restarts once it is resumed, and the sizes follow R meanwhile.
 async fn paused_at_a_step(world: World) -> Outcome {
     let steps = json!([timed(&json!("30%"), 600)]);
     world.roll_out(&manifest(10, &steps).pods(READY_AFTER_MS, "2000")).await?;

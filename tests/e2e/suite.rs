@@ -16,7 +16,7 @@ use crate::scenario::{Place, Run, Scenario};
 use crate::stage::{Controller, Stage};
 use crate::world::World;
 
-/// Scenarios mostly wait, so many run side by side on few cores.
+/// Scenarios mostly wait, and therefore many run side by side on few cores.
 const PARALLEL: usize = 12;
 /// Control planes that start side by side: a start needs a core, and a server without one answers nobody.
 const STARTS: usize = 2;
@@ -128,7 +128,7 @@ async fn perform(run: Run, world: &World) -> Result<(), String> {
     Err(format!("{failure}\n{report}"))
 }
 
-/// Makes room for the others; what a failed scenario left stays for whoever looks.
+/// Makes room for the others; what a failed scenario left stays for a person who looks.
 async fn tidy(world: &World) {
     let (delete, all) = (kube::api::DeleteParams::background(), kube::api::ListParams::default());
     let _ = world.deployments().delete_collection(&delete, &all).await;

@@ -1,6 +1,6 @@
 //! Records every state that the ReplicaSets of a namespace pass through.
 //!
-//! One watch delivers all changes in order, so the sums over all sets are states that really
+//! One watch delivers all changes in order, so the sums over all ReplicaSets are states that really
 //! were: what holds for a rollout at any moment can be checked on them.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::failure::{Outcome, ensure, until};
 use crate::objects::{Set, summaries};
 use crate::world::World;
 
-/// The sets of a namespace at one moment, by name.
+/// The ReplicaSets of a namespace at one moment, by name.
 pub(crate) type Moment = BTreeMap<String, Set>;
 
 /// A recording under way. Dropping it ends it.
@@ -94,12 +94,12 @@ async fn record(world: World, moments: Arc<Mutex<Vec<Moment>>>) {
 }
 
 impl Recording {
-    /// Sizes of the sets of an image over time.
+    /// Sizes of the ReplicaSets of an image over time.
     pub(crate) fn sizes(&self, image: &str) -> Vec<i64> {
         self.0.iter().map(|moment| size(moment, image)).collect()
     }
 
-    /// The sets never had more pods than this together (S6.7).
+    /// The ReplicaSets never had more pods than this together (S6.7).
     #[track_caller]
     pub(crate) fn ensure_at_most(&self, bound: i64) -> Outcome {
         let total = |moment: &Moment| moment.values().map(|set| set.size).sum::<i64>();
@@ -111,7 +111,7 @@ impl Recording {
         )
     }
 
-    /// The sets never reported fewer available pods than this together (S6.9, S6.11).
+    /// The ReplicaSets never reported fewer available pods than this together (S6.9, S6.11).
     #[track_caller]
     pub(crate) fn ensure_available(&self, floor: i64) -> Outcome {
         let available = |moment: &Moment| moment.values().map(|set| set.available).sum::<i64>();
@@ -124,7 +124,7 @@ impl Recording {
     }
 }
 
-/// Size of the sets of an image together.
+/// Size of the ReplicaSets of an image together.
 pub(crate) fn size(moment: &Moment, image: &str) -> i64 {
     moment.values().filter(|set| set.image == image).map(|set| set.size).sum()
 }

@@ -22,7 +22,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both words_at_tab,
 ];
 
-/// A session as it goes on.
+/// A session as it proceeds.
 struct Session<'a> {
     world: &'a World,
     tool: Tool,
@@ -30,7 +30,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Types a command line, and writes down what came of it.
+    /// Types a command line, and writes down the outcome.
     async fn types(&mut self, line: &str) -> Outcome {
         let words: Vec<&str> = line.split(' ').collect();
         let output = self.tool.output(&words, "").await?;
@@ -135,7 +135,7 @@ fn kept(path: &Path, text: &str) -> Outcome {
     same("the number of lines", text.lines().count(), expected.lines().count())
 }
 
-/// A program named kubectl that tells how it was called.
+/// A program named kubectl that prints how it was called.
 fn stand_in(directory: &Path) -> Outcome<PathBuf> {
     fs::create_dir_all(directory)?;
     let program = directory.join("kubectl");
@@ -161,8 +161,8 @@ async fn with_path(world: &World, path: &Path, line: &str) -> Outcome<Output> {
     })
 }
 
-/// The pod is chosen by us, and kubectl is called with what the user said. (The pods of the test
-/// cluster have no kubelet that kubectl could reach.)
+/// The plugin chooses the pod, and calls kubectl with the user's words. (The pods of the test cluster have no kubelet
+/// that kubectl could reach.)
 async fn pods_through_kubectl(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 1)).await?;
     let directory = world.stage.cluster.directory().join(format!("kubectl-{}", world.namespace));

@@ -37,7 +37,7 @@ const ROLLING: [&str; 3] = ["rolling-0", "rolling-1", "rolling-2"];
 const PAUSED: &str = "paused";
 const WAITING: &str = "waiting";
 
-/// A rollout takes one second for each: long enough to go on after every step.
+/// A rollout takes one second for each: long enough to continue after every step.
 const REPLICAS: i64 = 12;
 const FEW: i64 = 2;
 const SLOW: &str = "1000";
@@ -85,12 +85,12 @@ async fn operator_first(world: World) -> Outcome {
     change(&world, &Release::previous()?, &Release::current(), [Step::Operator, Step::Definition]).await
 }
 
-/// Back in the order in which the documentation says it.
+/// Back in the order of the documentation.
 async fn back(world: World) -> Outcome {
     change(&world, &Release::current(), &Release::previous()?, [Step::Operator, Step::Definition]).await
 }
 
-/// Changes the release in two steps, each in the middle of rollouts that go on after it. No step makes a
+/// Changes the release in two steps, each in the middle of rollouts that continue after it. No step makes a
 /// `ReplicaSet` or restarts a pod, and no write of either operator is refused.
 async fn change(world: &World, from: &Release, to: &Release, order: [Step; 2]) -> Outcome {
     let staged = world.stage.operator(world.flavour);
@@ -167,7 +167,7 @@ async fn set_off(world: &World) -> Outcome {
     Ok(())
 }
 
-/// The size of the new set.
+/// The size of the new ReplicaSet.
 fn size(sets: &[Set], name: &str) -> i64 {
     sets.iter().filter(|set| set.labels["app"] == name && set.image == "app:v2").map(|set| set.size).sum()
 }

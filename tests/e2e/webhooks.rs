@@ -1,8 +1,8 @@
-//! Mutating webhooks on ReplicaSets: what the server stores is not what we sent, and may be
-//! different at each call. There still is one set per template.
+//! Mutating webhooks on ReplicaSets: what the server stores is not what the operator sent, and may be different at each
+//! call. There still is one ReplicaSet per template.
 //!
-//! apps/v1 compares stored templates, so there such webhooks make sets without end (S14.11); that
-//! is upstream's decision, and not ours to change for a kind that is not ours.
+//! apps/v1 compares stored templates, so there such webhooks make ReplicaSets without end (S14.11); that is upstream's
+//! decision, and Rollwright does not change it for an API that is not its own.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -48,8 +48,8 @@ async fn random_annotation(world: World) -> Outcome {
     endure(&world, webhook, false).await
 }
 
-/// One more variable at every create and update, so a set's template changes whenever its size
-/// or its annotations do, and a rollback writes to the Deployment what no longer is in the set.
+/// One more variable at every create and update, so a ReplicaSet's template changes whenever its size
+/// or its annotations do, and a rollback writes to the Deployment what no longer is in the ReplicaSet.
 async fn not_idempotent(world: World) -> Outcome {
     let calls = AtomicU32::new(0);
     let mut webhook = Webhook::serve(move |request| append_env(request, &calls)).await?;
@@ -83,9 +83,9 @@ async fn dry_run_refused(world: World) -> Outcome {
 
 /// A rollout, an update, an explicit default and its removal, a scale, a rollback and its undo.
 ///
-/// Whether the explicit default is recognised as the same template depends on the webhook: one
-/// that is `predictable` gives the dry run the template that it gave the set. Otherwise nobody
-/// can tell, and the text with the default in it is one more template, with one set.
+/// Whether the explicit default is recognised as the same template depends on the webhook: one that is `predictable`
+/// gives the dry run the template that it gave the ReplicaSet. Otherwise nobody knows, and the text with the default in
+/// it is one more template, with one ReplicaSet.
 async fn endure(world: &World, webhook: Webhook, predictable: bool) -> Outcome {
     let start = Instant::now();
     world.roll_out(&Manifest::new("web", 2)).await?;
@@ -115,7 +115,7 @@ async fn endure(world: &World, webhook: Webhook, predictable: bool) -> Outcome {
     Ok(())
 }
 
-/// Writes a default out and takes it back. At the end the set from before is the current one.
+/// Writes a default out and takes it back. At the end the ReplicaSet from before is the current one.
 async fn explicit_default(world: &World, predictable: bool) -> Outcome {
     let before = active(world).await?;
     let pods = pods_of(world, &before).await?;
@@ -130,7 +130,7 @@ async fn explicit_default(world: &World, predictable: bool) -> Outcome {
     same("the current set", active(world).await?.uid, before.uid)
 }
 
-/// Back to another set's revision, and back again: each time the set from then is used.
+/// Back to another ReplicaSet's revision, and back again: each time the ReplicaSet from then is used.
 async fn roll_back_and_forth(world: &World) -> Outcome {
     let before = active(world).await?;
     let other = world.sets().await?.into_iter().find(|set| set.uid != before.uid);
@@ -145,7 +145,7 @@ async fn roll_back_and_forth(world: &World) -> Outcome {
     Ok(())
 }
 
-/// The one set that has pods.
+/// The one ReplicaSet that has pods.
 async fn active(world: &World) -> Outcome<Set> {
     let mut sets = world.sets().await?;
     sets.retain(|set| set.size > 0);
@@ -153,9 +153,9 @@ async fn active(world: &World) -> Outcome<Set> {
     sets.pop().ok_or_else(|| Failure::new("no set has pods"))
 }
 
-/// The webhook gives a set two variables of one name at its first update. Our schema refuses
-/// such a template, so the rollback cannot be carried out: the user is told, the request is
-/// cleared, and that is all (deviation from S10.7).
+/// The webhook gives a ReplicaSet two variables of one name at its first update. Rollwright's schema refuses such a
+/// template, so the rollback cannot be carried out: the user gets a message, the request is cleared, and that is all
+/// (deviation from S10.7).
 async fn rollback_to_invalid_template(world: World) -> Outcome {
     const CALM: Duration = Duration::from_secs(5);
     let webhook = Webhook::install(&world.client(), Behaviour::AppendEnv, &world.namespace).await?;

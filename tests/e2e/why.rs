@@ -24,13 +24,13 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own both those_that_wait_long_say_so,
 ];
 
-/// Changed at once, so that most wait for a slot.
+/// Changed together, so that most wait for a slot.
 const MANY: usize = 200;
 /// The one that changes after all others: with 64 slots at first, each kept for ten seconds, it gets a slot
 /// after thirty.
 const LAST: usize = MANY - 1;
 
-/// Asks until the answer is this cause with this exit code, and what it says contains this text.
+/// Asks until the answer is this cause with this exit code, and its message contains this text.
 async fn is(world: &World, name: &str, cause: &str, code: i64, text: &str) -> Outcome {
     let tool: Tool = tool(world)?;
     let what = format!("why {name}: {cause}, exit code {code}, \"{text}\"");
@@ -53,7 +53,7 @@ async fn is(world: &World, name: &str, cause: &str, code: i64, text: &str) -> Ou
     )
 }
 
-/// A Deployment whose second template is this one.
+/// A Deployment with this second template.
 async fn broken(world: &World, name: &str, patch: &Value) -> Outcome {
     world.roll_out(&Manifest::new(name, 1)).await?;
     world.patch(name, patch).await
@@ -257,14 +257,14 @@ async fn roll_out_many(world: &World) -> Outcome {
     Ok(())
 }
 
-/// Changes the first of them, all at once.
+/// Changes the first of them, all together.
 async fn change_many(world: &World, count: usize, image: &str) -> Outcome {
     let change = async |number| world.set_image(&name(number), image).await;
     futures::future::try_join_all((0..count).map(change)).await.map(|_| ())
 }
 
-/// Two hundred Deployments change at once. The one that changes after the others waits for a slot, and says so; once
-/// the operator is gone, it does not say so any more.
+/// Two hundred Deployments change together. The one that changes after the others waits for a slot, and the answer
+/// reports that; once the operator is gone, it does so no more.
 async fn many_that_wait_for_a_slot(world: World) -> Outcome {
     roll_out_many(&world).await?;
     // Pods that nobody makes keep their rollouts in their slots.
@@ -283,8 +283,8 @@ async fn many_that_wait_for_a_slot(world: World) -> Outcome {
     answer
 }
 
-/// Rollouts whose ReplicaSets nobody looks after keep their slots for ten seconds. One that waits for longer says
-/// so (rollwright.dev), and nobody who waits for it hears that it is done.
+/// Rollouts with ReplicaSets that nobody looks after keep their slots for ten seconds. One that waits for longer
+/// reports that (rollwright.dev), and nobody who waits for it gets the answer that it is done.
 async fn those_that_wait_long_say_so(world: World) -> Outcome {
     roll_out_many(&world).await?;
     world.stage.cluster.freeze(Component::ControllerManager);

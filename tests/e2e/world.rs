@@ -172,7 +172,7 @@ impl World {
         .await
     }
 
-    /// Waits until the sets of these images have exactly these sizes.
+    /// Waits until the ReplicaSets of these images have exactly these sizes.
     pub(crate) async fn wait_sizes(&self, sizes: &[(&str, i64)]) -> Outcome<Vec<Set>> {
         let what = format!("sets of the sizes {sizes:?}");
         let is_there = |sets: &[Set]| {
@@ -184,7 +184,7 @@ impl World {
         self.wait_sets(&what, is_there).await
     }
 
-    /// Waits until the rollout is complete and says so (S9.10, S9.11).
+    /// Waits until the rollout is complete and reports so (S9.10, S9.11).
     pub(crate) async fn complete(&self, name: &str) -> Outcome<Deployment> {
         let done = ("True".to_owned(), "NewReplicaSetAvailable".to_owned());
         let is_there = |deployment: &Deployment| deployment.is_complete() && deployment.progressing() == done;

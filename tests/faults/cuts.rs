@@ -1,4 +1,4 @@
-//! The operator's cuts in a recording, judged by what the sets had reported until then.
+//! The operator's cuts in a recording, judged by what the ReplicaSets had reported until then.
 
 use crate::failure::{Outcome, ensure};
 use crate::objects::{Set, summaries};
@@ -7,7 +7,7 @@ use crate::trace::{Moment, Recording};
 /// Each cut that takes available pods leaves at least `floor` of them (AV-1). There has to be one:
 /// without a cut nothing was judged.
 ///
-/// Moments between which several sets changed are of a recording that was interrupted; what
+/// Moments between which several ReplicaSets changed are of a recording that was interrupted; what
 /// happened between them is not known.
 pub(crate) fn ensure_leave(seen: &Recording, floor: i64) -> Outcome {
     let mut judged = 0;
@@ -22,12 +22,12 @@ pub(crate) fn ensure_leave(seen: &Recording, floor: i64) -> Outcome {
     ensure(judged > 0, "cuts of available pods", judged)
 }
 
-/// Available pods that there is room for. A set takes pods that are not available first (S9.21).
+/// Available pods that there is room for. A ReplicaSet takes pods that are not available first (S9.21).
 fn kept(moment: &Moment) -> i64 {
     moment.values().map(|set| set.available.min(set.size)).sum()
 }
 
-/// Whether one set became smaller, and nothing else happened.
+/// Whether one ReplicaSet became smaller, and nothing else happened.
 fn is_cut(before: &Moment, after: &Moment) -> bool {
     let version = |set: &Set| set.object.metadata.resource_version.clone();
     let differs =

@@ -1,5 +1,5 @@
-//! Ten Deployments in ten namespaces, whose templates are so large that the server needs many seconds to refuse them, with
-//! megabytes of text. The operator's memory stays bounded, each status says what is wrong, and a neighbor rolls out.
+//! Ten Deployments in ten namespaces, with templates so large that the server needs many seconds to refuse them, with
+//! megabytes of text. The operator's memory stays bounded, each status reports what is wrong, and a neighbor rolls out.
 
 use std::time::{Duration, Instant};
 
@@ -88,7 +88,8 @@ fn aliases() -> Value {
     json!([{"ip": "10.0.0.1", "hostnames": vec!["_".repeat(200); NAMES]}])
 }
 
-/// The status names the field, or says that the server gave up: on two cores, it may not get as far within its own limit.
+/// The status names the field, or reports that the server gave up: on two cores, it may not get as far within its own
+/// limit.
 async fn told(place: &World) -> Outcome {
     let look = async || {
         let giant = place.get("giant").await.map_err(|failure| NotYet(failure.0))?;

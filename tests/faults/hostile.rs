@@ -106,7 +106,7 @@ async fn let_in(rig: &Rig, there: &World) -> Outcome {
     for (manifest, is_taken) in villains(rig) {
         let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
         if name == MANY {
-            // It takes whatever the quota has left, and the others would have no pods to begin with.
+            // The big Deployment takes whatever the quota has left, and the others would have no pods to begin with.
             big_is_served(there).await?;
         }
         same(&format!("the server taking {name:.20}"), try_create(there, &manifest).await?, is_taken)?;
@@ -128,7 +128,7 @@ async fn neighbours(rig: &Rig) -> Outcome {
     there.kubectl.apply(&quota.to_string()).await?;
     let_in(rig, &there).await?;
     let among = latencies(rig, ROUNDS).await?;
-    // The large ones change too, and with each change they get another set.
+    // The large ones change too, and with each change they get another ReplicaSet.
     for round in 0..5 {
         for name in ["big", "odd", "surge"] {
             let annotation = json!({"metadata": {"annotations": {"example.com/round": round.to_string()}}});

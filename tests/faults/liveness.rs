@@ -1,4 +1,4 @@
-//! `/livez` tells when a watch has stopped moving, and when it moves again.
+//! `/livez` reports when a watch has stopped moving, and when it moves again.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours trips_on_a_wedged_stream,
 ];
 
-/// Shorter than the time after which the operator itself takes a silent watch for dead: with the
-/// default, the probe would have nothing to say.
+/// Shorter than the time after which the operator itself takes a silent watch for dead: with the default, the probe
+/// would have nothing to report.
 const STALLED_AFTER: &str = "--stalled-after=85";
 /// A Deployment that asks for nothing.
 const STEADY: &str = "steady";
@@ -28,8 +28,8 @@ const STEADY: &str = "steady";
 /// Between two changes of a Deployment; several fit into [`STALLED_AFTER`].
 const NEWS_EVERY: Duration = Duration::from_secs(20);
 
-/// Gives the watch of Deployments something to say, for ever. A server that was started anew sends
-/// no bookmarks for a kind until an object of it has changed, so these alone do not.
+/// Gives the watch of Deployments something to report, for ever. A server that was restarted sends no bookmarks for a
+/// kind until an object of it has changed, so these alone do not.
 async fn tell_news(rig: &Rig) -> Outcome<Infallible> {
     let deployments = rig.world.deployments();
     let mut count = 0;
@@ -67,7 +67,7 @@ async fn trips_on_a_wedged_stream(rig: &Rig) -> Outcome {
     // Not the one that still brings news.
     ensure(!complaint.contains("watch of deployments"), "no other name", &complaint)?;
     ensure(tripped <= Duration::from_secs(92), "the probe to trip", tripped)?;
-    // It heals itself, and says so.
+    // The operator heals itself, and reports that.
     livez(rig, 200).await?;
     let (recovery, injected) = (started.elapsed(), rig.proxy.journal().faults());
     let place = format!("watch of replicasets; /livez failed after {} s", tripped.as_secs());

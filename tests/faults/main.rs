@@ -11,9 +11,9 @@
 //! proxy and an operator process of its own. Two operators of one API would be in each other's way,
 //! so there are two control planes, each with one scenario at a time.
 //!
-//! What must hold during and after each fault is in [`rollout`]: the end as asked, one ReplicaSet
-//! for each template, never too few pods available nor too many asked for, a bounded number of
-//! writes, no request that a Deployment controller should not make, and no restart.
+//! What must hold during and after each fault is in [`rollout`]. The rollout ends as asked, with one ReplicaSet for
+//! each template. Never are too few pods available or too many asked for. The number of writes is bounded, no request
+//! is one that a Deployment controller should not make, and nothing restarts.
 
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
 

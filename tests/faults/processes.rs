@@ -21,9 +21,9 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours server_frozen,
 ];
 
-/// Writes of a rollout at each of which the operator is killed, if there are so many.
+/// The most writes of a rollout; the operator is killed at each of them.
 const WRITES_MAX: u32 = 20;
-/// A rollout has at least so many.
+/// A rollout has at least this many.
 const WRITES_MIN: u32 = 6;
 const AWAY: Duration = Duration::from_secs(2);
 

@@ -1,5 +1,5 @@
-//! Records the states of a Deployment's ReplicaSets, and goes on after the API server was
-//! away; what happened meanwhile is seen as it is afterwards.
+//! Records the states of a Deployment's ReplicaSets, and continues after the API server was away; what happened
+//! meanwhile is seen as it is afterwards.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -102,8 +102,8 @@ impl Rig {
         Ok((code, body.trim().to_owned()))
     }
 
-    /// Waits until so many requests met the fault of a rule. A watch that has been refused before
-    /// may rest for half a minute before each of them.
+    /// Waits until this many requests met the fault of a rule. A watch that has been refused before may rest for half a
+    /// minute before each of them.
     pub(crate) async fn met(&self, rule: RuleId, count: u32) -> Outcome {
         self.wait_within("the fault being met", Duration::from_secs(150), || {
             let met = self.proxy.met(rule);

@@ -21,7 +21,7 @@ const ABORT: &str = "rollwright.dev/abort";
 /// 25 % of ten, rounded up, and rounded down.
 const SURGE: i64 = 3;
 const UNAVAILABLE: i64 = 2;
-/// Of one rollout without faults: sizes, status and the sets themselves (WA-1).
+/// Of one rollout without faults: sizes, status and the ReplicaSets themselves (WA-1).
 const WRITES_MAX: usize = 4 * 10 + 10;
 /// More for each fault (WA-2).
 const WRITES_PER_FAULT: usize = 3;
@@ -42,7 +42,7 @@ pub(crate) struct Rollout<'a> {
     instead: Option<String>,
     rollouts: usize,
     since: Instant,
-    /// Whether old sets go at once.
+    /// Whether old ReplicaSets stay after the rollout.
     keeps_history: bool,
     /// Whether the fault also hits the ReplicaSet controller.
     hits_everybody: bool,
@@ -82,8 +82,8 @@ impl<'a> Rollout<'a> {
         self.rig.world.set_image(NAME, image).await
     }
 
-    /// Asks for the revision of this image. By its number, which differs each time: a request that
-    /// comes back again and again is refused.
+    /// Asks for the revision of this image. By its number, which differs each time: a request that returns again and
+    /// again is refused.
     pub(crate) async fn roll_back(&mut self, image: &str) -> Outcome {
         self.rollouts += 1;
         image.clone_into(&mut self.image);
@@ -130,7 +130,7 @@ impl<'a> Rollout<'a> {
         Ok(())
     }
 
-    /// Waits for the end, and checks everything. The record starts anew.
+    /// Waits for the end, and checks everything. The record starts again.
     pub(crate) async fn measure(&mut self, fault: &str, place: &str, bound: Duration) -> Outcome<Row> {
         let rig = self.rig;
         let web = self.complete(bound).await?;
@@ -176,8 +176,8 @@ impl<'a> Rollout<'a> {
         Ok(waited.await?)
     }
 
-    /// At every moment that was seen: sizes within bounds, the floor as the sets report it, and
-    /// one set for each template.
+    /// At every moment that was seen: sizes within bounds, the floor as the ReplicaSets report it, and
+    /// one ReplicaSet for each template.
     fn check_history(&self) -> Outcome {
         let seen = self.recorder.read();
         seen.ensure_at_most(REPLICAS + SURGE)?;
@@ -210,7 +210,7 @@ pub(crate) fn neighbour(name: &str) -> Manifest {
     Manifest::new(name, 1).spec("strategy", &json!({"type": "Recreate"}))
 }
 
-/// Waits until a request like this was recorded, and tells how long that took.
+/// Waits until a request like this was recorded, and returns how long that took.
 pub(crate) async fn latency(rig: &Rig, select: &Match, bound: Duration) -> Outcome<Duration> {
     let started = Instant::now();
     rig.asked(select, bound).await?;

@@ -30,7 +30,7 @@ async fn report(rig: &Rig) -> Outcome {
     each(rig, &select, "status write of a revert").await
 }
 
-/// In the middle of a rollout whose pods do not start, somebody aborts it.
+/// In the middle of a rollout with pods that do not start, somebody aborts it.
 async fn each(rig: &Rig, select: &Match, place: &str) -> Outcome {
     let manifest = Manifest::new(NAME, REPLICAS).spec("failurePolicy", &json!({"action": "Revert"}));
     let mut rollout = Rollout::begin_with(rig, &manifest).await?;

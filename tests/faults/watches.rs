@@ -1,6 +1,5 @@
-//! Each watch meets each fault in the middle of a rollout. The template changes once more after
-//! the fault, and the rollout needs both watches to end: that one brings the change, and the other
-//! what became of the pods.
+//! Each watch meets each fault in the middle of a rollout. The template changes once more after the fault, and the
+//! rollout needs both watches to end: that one brings the change, and the other the state of the pods.
 
 use std::time::Duration;
 
@@ -78,7 +77,7 @@ async fn cut_replicasets(rig: &Rig) -> Outcome {
     cut(rig, "replicasets").await
 }
 
-/// Cut, and not let in again at once.
+/// Cut, and not let in again immediately.
 async fn refused(rig: &Rig, resource: &str) -> Outcome {
     let faults = [
         ("refused: 429, Retry-After: 3", Fault::Answer(Answer::code(429).retry_after(3))),
@@ -109,7 +108,7 @@ async fn refused_replicasets(rig: &Rig) -> Outcome {
     refused(rig, "replicasets").await
 }
 
-/// The server says 410 to each watch as an answer, not as an event, until there is a new list.
+/// The server answers 410 to each watch, not as an event, until there is a new list.
 async fn too_old(rig: &Rig, resource: &str) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rollout.change("app:v2").await?;
@@ -131,7 +130,7 @@ async fn too_old_replicasets(rig: &Rig) -> Outcome {
     too_old(rig, "replicasets").await
 }
 
-/// Ten seconds behind, and then everything at once.
+/// Ten seconds behind, and then everything together.
 async fn held(rig: &Rig, resource: &str) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rollout.change("app:v2").await?;
@@ -161,13 +160,13 @@ fn shut_out(rig: &Rig, select: impl Fn(&str) -> Match) {
     rig.proxy.strike(&select("watch"), StreamFault::Reset);
 }
 
-/// Without the watch of Deployments, what happens to pods is still acted upon.
+/// Without the watch of Deployments, the operator still reacts to pods.
 async fn broken_deployments(rig: &Rig) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rig.world.roll_out(&Manifest::new("other", 1)).await?;
     shut_out(rig, |verb| Match::verb(verb).resource("deployments"));
     rig.proxy.clear_journal();
-    // The set of a Deployment that is known gets another size: its watch tells, and it is undone.
+    // The ReplicaSet of a Deployment that is known gets another size: its watch shows it, and the operator undoes it.
     let sets = rig.world.sets().await?;
     let set = sets.iter().find(|set| set.name.starts_with("other"));
     let name = set.map_or("", |set| set.name.as_str());
@@ -183,7 +182,7 @@ async fn broken_deployments(rig: &Rig) -> Outcome {
     rollout.finish("shut out for 25 s, the others alive", "watch of deployments", SOON).await
 }
 
-/// Without the watch of ReplicaSets, a new Deployment is still acted upon.
+/// Without the watch of ReplicaSets, the operator still reacts to a new Deployment.
 async fn broken_replicasets(rig: &Rig) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rollout.change("app:v2").await?;

@@ -67,7 +67,7 @@ struct Writes {
     is_single: bool,
 }
 
-/// A rollout for each fault; the old set goes at once, so that there is a delete in each.
+/// A rollout for each fault; the old ReplicaSet goes immediately, so that there is a delete in each.
 async fn each(rig: &Rig, writes: Writes, place: &str) -> Outcome {
     let Writes { select, skip, is_single } = writes;
     let manifest = Manifest::new(NAME, REPLICAS).spec("revisionHistoryLimit", &json!(0));
@@ -106,7 +106,7 @@ async fn delete(rig: &Rig) -> Outcome {
     each(rig, Writes { select, skip: 0, is_single: true }, "delete of an old ReplicaSet").await
 }
 
-/// Each time to another template: one that comes back again and again is refused.
+/// Each time to another template: one that returns again and again is refused.
 async fn rollback(rig: &Rig) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     let select = Match::verb("patch").resource("deployments").subresource("");

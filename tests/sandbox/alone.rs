@@ -68,7 +68,8 @@ async fn a_sandbox() {
     fs::remove_dir_all(directory).unwrap();
 }
 
-/// A server that cannot be verified is not spoken to, and who runs the program is told what is missing.
+/// The operator does not talk to a server that it cannot verify, and the user who runs the program gets a message about
+/// what is missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_cannot_be_verified() {
     let directory = directory("run-alone");

@@ -1,5 +1,5 @@
-//! Each cause of a blocked rollout, made as docs/tutorials/sandbox.md says, and what the operator reports
-//! about it. `tests/e2e/blockers.rs` and `tests/e2e/causes.rs` do the same on a real API server.
+//! Each cause of a blocked rollout, made as in docs/tutorials/sandbox.md, and what the operator reports about it.
+//! `tests/e2e/blockers.rs` and `tests/e2e/causes.rs` do the same on a real API server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::PATIENCE;
 use crate::metrics::get;
 use crate::place::{Sandbox, path};
 
-/// What a container may not have said to anybody but its pod.
+/// What a container may have reported to nobody but its pod.
 const SECRET: &str = "password=hunter2";
 const CONFIG: &str = "CreateContainerConfigError: configmap \"settings\" not found";
 const MOUNT: &str =
@@ -32,7 +32,7 @@ struct Trouble {
     image: &'static str,
     /// An annotation of theirs, without its prefix.
     sign: Option<(&'static str, &'static str)>,
-    /// Something that the message of the blocker has to say.
+    /// Something that the message of the blocker has to contain.
     says: &'static str,
 }
 
@@ -148,7 +148,7 @@ impl Seat {
         reported.await.unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Or says where the operator does not report it yet.
+    /// Or returns where the operator does not report it yet.
     async fn check(&self, trouble: &Trouble) -> Result<(), String> {
         let (name, namespace) = (trouble.name(), trouble.namespace());
         let (cause, says) = (trouble.cause.as_str(), trouble.says);

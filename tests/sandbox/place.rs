@@ -52,7 +52,7 @@ impl Sandbox {
         Self::start_at("0").await
     }
 
-    /// Starts one whose operator serves its metrics at this address.
+    /// Starts one; its operator serves its metrics at this address.
     pub(crate) async fn start_at(bind_address: &str) -> Self {
         Self::launch(program(), bind_address).await
     }
@@ -148,7 +148,7 @@ impl Sandbox {
         answer
     }
 
-    /// The memory that the process holds, where the system tells it.
+    /// The memory that the process holds, where the system reports it.
     pub(crate) fn resident_kilobytes(&self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! `deploy/release`: every step of a release, in a copy of the repository whose changelog has the section.
+//! `deploy/release`: every step of a release, in a copy of the repository with the section in its changelog.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The book that `make site` hands to mdBook, and the check of what comes back.
+//! The book that `make site` hands to mdBook, and the check of what mdBook returns.
 
 use std::fs;
 use std::path::{Path, PathBuf};

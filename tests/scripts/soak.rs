@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::place::{directory, output, program, root};
 
-/// A suite whose third run fails, and which writes down whether the load ran beside it. In every second
-/// run it waits for the load to start.
+/// A suite that fails in its third run, and writes down whether the load ran beside it. In every second run it waits
+/// for the load to start.
 const SUITE: &str = r#"
 echo run >>runs
 tries=50

@@ -21,7 +21,7 @@ fn actionlint() -> Command {
 #[test]
 fn actionlint_has_nothing_to_say() {
     ok(&mut actionlint());
-    // It does look: a step that reads an output that no step has.
+    // The check does look: a step that reads an output that no step has.
     let text = fs::read_to_string(root().join(RELEASE)).unwrap();
     let wrong = directory("workflow-wrong").join("release.yaml");
     fs::write(&wrong, text.replace("steps.image.outputs", "steps.picture.outputs")).unwrap();
@@ -95,7 +95,7 @@ fn one_job_may_sign() {
     assert_eq!(mighty, ["publish"]);
 }
 
-/// They appear without a change of ours.
+/// Advisories appear without a change of this repository.
 #[test]
 fn advisories_are_checked_weekly() {
     let text = fs::read_to_string(root().join(".github/workflows/weekly.yaml")).unwrap();

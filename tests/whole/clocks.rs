@@ -16,7 +16,7 @@ async fn outcome(rig: &Rig) -> (String, Vec<i64>) {
     (reason.to_owned(), rig.sizes("web"))
 }
 
-/// Half of a rollout whose pods take a minute to become ready. It may take ten minutes without progress.
+/// Half of a rollout with pods that take a minute to become ready. It may take ten minutes without progress.
 async fn half_way(flavour: Flavour) -> Rig {
     let rig = Rig::with_pods(flavour, Duration::from_secs(60), Duration::from_secs(1));
     rig.create("web", 10, "app:v1").await;
@@ -45,7 +45,7 @@ async fn a_clock_that_jumps_fails_no_rollout() {
     }
 }
 
-/// S9.12: on apps/v1 the clock of the machine tells, as upstream's does. The rollout goes on all the same.
+/// S9.12: on apps/v1 the clock of the machine counts, as upstream's does. The rollout continues all the same.
 #[tokio::test(start_paused = true)]
 async fn on_apps_a_jump_is_told_as_the_deadline() {
     let rig = half_way(Flavour::AppsV1).await;
@@ -59,8 +59,8 @@ async fn on_apps_a_jump_is_told_as_the_deadline() {
     rig.settle("web", Duration::from_secs(300)).await;
 }
 
-/// Says how long something lasts that takes twenty minutes, while both clocks jump in the middle of it, and the operator
-/// looks.
+/// Returns how long something lasts that takes twenty minutes, while both clocks jump in the middle of it, and the
+/// operator looks.
 async fn lasts(rig: &Rig, pointer: &str) -> u64 {
     let begin = Instant::now();
     let goes_on = async || rig.object("web").await.pointer(pointer).is_some_and(|value| !value.is_null());

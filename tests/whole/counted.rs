@@ -123,7 +123,7 @@ async fn replaced_rollouts_have_their_outcomes() {
     }
 }
 
-/// It lasts from the deadline to the end of the rollout that mends it. The first rollout is blocked meanwhile.
+/// The failure lasts from the deadline to the end of the rollout that mends it. The first rollout is blocked meanwhile.
 #[tokio::test(start_paused = true)]
 async fn a_failure_lasts_until_the_next_rollout_is_complete() {
     for (flavour, restarts) in BOTH.into_iter().flat_map(|flavour| [(flavour, false), (flavour, true)]) {

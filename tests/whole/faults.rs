@@ -26,26 +26,26 @@ use answers::{broken, refused};
 use asked::Asked;
 pub(super) use asked::On;
 
-/// What becomes of them.
+/// The fate of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// They are refused with this code.
+    /// The requests are refused with this code.
     Refuse(u16),
-    /// They are refused with this code, and asked to come back after so many seconds.
+    /// The requests are refused with this code, and the client should return after this many seconds.
     RefuseFor(u16, u64),
-    /// They are refused with this code and very many words, after this time.
+    /// The requests are refused with this code and very many words, after this time.
     RefuseLate(u16, Duration),
     /// Starts of a watch are refused with 410 until there is a new list.
     Expire,
-    /// They are carried out, and the connection ends before the answer.
+    /// The requests are carried out, and the connection ends before the answer.
     Lose,
-    /// They are carried out, and never answered.
+    /// The requests are carried out, and never answered.
     Swallow,
     /// The connection ends before they are carried out.
     Drop,
-    /// They are never answered, and not carried out.
+    /// The requests are never answered, and not carried out.
     Hang,
-    /// They are answered so much later.
+    /// The requests are answered this much later.
     Late(Duration),
 }
 
@@ -82,7 +82,7 @@ struct State {
     last_write: Option<Instant>,
     /// How far the server's clock has jumped.
     jumped: Duration,
-    /// After so many writes to ReplicaSets nothing gets through any more.
+    /// After this many writes to ReplicaSets nothing gets through any more.
     writes_left: Option<u32>,
     /// Whether anything ever went wrong.
     is_disturbed: bool,
@@ -112,12 +112,12 @@ impl Faulty {
         self.writer.set(writer.to_owned()).unwrap();
     }
 
-    /// So many requests meet a fault from now on.
+    /// This many requests meet a fault from now on.
     pub(super) fn arm(&self, on: On, fault: Fault, times: u32) {
         self.disturb(|state| state.rules.push(Rule { on, fault, left: times, met: 0 }));
     }
 
-    /// No more faults. Says how many requests met one.
+    /// No more faults. Returns how many requests met one.
     pub(super) fn heal(&self) -> u32 {
         self.with(|state| state.rules.drain(..).map(|rule| rule.met).sum())
     }
@@ -133,8 +133,7 @@ impl Faulty {
         self.streams.send_modify(|streams| streams.cut = through);
     }
 
-    /// Nothing comes on the watches that are open any more, and nobody says so: half-open
-    /// connections.
+    /// Nothing comes on the watches that are open any more, and no end either: half-open connections.
     pub(super) fn freeze(&self) {
         self.freeze_those_of(None);
     }
@@ -208,7 +207,7 @@ impl Faulty {
 
     /// Notes a request, and draws its fault.
     fn note(&self, asked: &Asked) -> Option<Fault> {
-        // The server may answer from what it had long ago, if it is told so.
+        // The server may answer from what it had long ago, if the request allows it.
         if asked.query.contains("resourceVersion=") && !asked.is_watch() {
             self.law.accuse(&format!("{}?{}: a list that may be old", asked.path, asked.query));
         }
@@ -304,7 +303,7 @@ impl Faulty {
         let is_last = self.with(|state| {
             let now = Instant::now();
             state.first_write.get_or_insert(now);
-            // Events tell of what was done, also later.
+            // Events report what was done, also later.
             if !asked.is(On::All("events")) {
                 state.last_write = Some(now);
             }

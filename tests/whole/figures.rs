@@ -12,7 +12,7 @@ use super::{AN_HOUR, BOTH, SOON, up};
 
 /// One after another, of ten pods each; few enough that no event is held back (S12.2).
 const ROLLOUTS: u8 = 5;
-/// That are at rest, each with an old revision.
+/// The number of idle Deployments, each with an old revision.
 const DEPLOYMENTS: u8 = 50;
 /// Events and a last status follow within.
 const AFTERMATH: Duration = Duration::from_secs(60);

@@ -30,10 +30,10 @@ struct Witnesses {
     owners: BTreeMap<String, String>,
 }
 
-/// The sets of each Deployment, by the uid of their owner, and by name.
+/// The ReplicaSets of each Deployment, by the uid of their owner, and by name.
 pub(super) type Sizes = BTreeMap<String, BTreeMap<String, Set>>;
 
-/// What a set asks for and reports.
+/// What a ReplicaSet asks for and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Set {
     size: i64,
@@ -61,7 +61,7 @@ impl Law {
         })
     }
 
-    /// The sets as they are.
+    /// The ReplicaSets as they are.
     pub(super) fn sizes(&self) -> Sizes {
         self.cluster.act(|cluster| {
             let mut sizes = Sizes::new();
@@ -188,7 +188,7 @@ impl Bounds {
             match deployment.spec.pointer(&format!("/strategy/rollingUpdate/{field}")) {
                 Some(Value::Number(number)) => 100 * number.as_i64().unwrap_or(0),
                 Some(Value::String(text)) => desired * text.trim_end_matches('%').parse::<i64>().unwrap(),
-                // What it is when it is not said.
+                // The default.
                 _ => desired * 25,
             }
         };

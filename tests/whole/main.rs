@@ -2,8 +2,8 @@
 //! `rollwright run` starts. A layer between them and the server injects faults. What takes hours on a real
 //! cluster takes milliseconds here.
 //!
-//! The clock is tokio's, paused: it moves when every task waits. So a wait that nothing ends is an hour
-//! that passes at once, and a test detects what takes too long, however fast the machine is.
+//! The clock is tokio's, paused: it moves when every task waits. So a wait that nothing ends is an hour that passes in
+//! no time, and a test detects what takes too long, however fast the machine is.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
@@ -105,8 +105,8 @@ async fn hours_go_by_for_the_planner_too() {
     assert!((3600..3610).contains(&after), "given up after {after} s");
 }
 
-/// A fault meets a rollout half way, and the template changes once more. Says how long after the last
-/// of it all is as asked.
+/// A fault meets a rollout half way, and the template changes once more. Returns how long after the last of it all is
+/// as asked.
 async fn meet(rig: &Rig, number: u32, on: On, fault: Fault, times: u32, bound: Duration) -> Duration {
     rig.set_image("web", &format!("app:v{}", 2 * number)).await;
     rig.half_way("web").await;

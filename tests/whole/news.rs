@@ -1,4 +1,4 @@
-//! Bad news is reported at once: no event, cooldown or pace holds it up.
+//! Bad news is reported immediately: no event, cooldown or pace holds it up.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{BOTH, up};
 /// A round trip takes no time here, and the test looks this often.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// Waits until something holds, and says when that was.
+/// Waits until something holds, and returns when that was.
 async fn until(mut holds: impl AsyncFnMut() -> bool) -> Instant {
     let begin = Instant::now();
     while !holds().await {
@@ -26,7 +26,7 @@ async fn told(rig: &Rig) -> i64 {
     rig.object("web").await.pointer("/status/readyReplicas").and_then(serde_json::Value::as_i64).unwrap_or(0)
 }
 
-/// Says how much later than the ReplicaSets' statuses the Deployment's shows that pods are gone.
+/// Returns how much later than the ReplicaSets' statuses the Deployment's shows that pods are gone.
 async fn delay(rig: &Rig) -> Duration {
     let before = told(rig).await;
     rig.delete_pods("web", 3).await;

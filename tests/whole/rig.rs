@@ -116,7 +116,7 @@ impl Rig {
         }
     }
 
-    /// The operator ends as it does when its process is told to, and another starts.
+    /// The operator ends as it does when its process gets a signal, and another starts.
     pub(super) async fn restart(&mut self) {
         let next = start(self.flavour, &self.faults, false);
         if let Some(ended) = self.operator.replace(next) {
@@ -172,7 +172,7 @@ impl Rig {
         serde_json::to_value(self.deployments().get(name).await.unwrap()).unwrap()
     }
 
-    /// Whether the condition Progressing says that the deadline has passed.
+    /// Whether the condition Progressing reports that the deadline has passed.
     pub(super) async fn has_given_up(&self, name: &str) -> bool {
         let object = self.object(name).await;
         let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
@@ -220,7 +220,7 @@ impl Rig {
         None
     }
 
-    /// Waits until a Deployment is as asked, at most for so long, and says how long it took.
+    /// Waits until a Deployment is as asked, at most for this long, and returns how long it took.
     pub(super) async fn settle(&self, name: &str, at_most: Duration) -> Duration {
         let begin = Instant::now();
         while let Some(missing) = self.missing(name).await {
@@ -239,7 +239,7 @@ impl Rig {
             let object = self.object(name).await;
             let wanted = object.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
             let image = object.pointer("/spec/template/spec/containers/0/image").cloned();
-            // As the sets say: the status may come later.
+            // As the ReplicaSets report: the status may come later.
             if (1..wanted).contains(&self.size_of(name, image.as_ref())) {
                 return;
             }
@@ -248,12 +248,12 @@ impl Rig {
         panic!("{name} is never half way");
     }
 
-    /// Puts our label on the sets of a Deployment, or takes it off.
+    /// Puts the operator's label on the ReplicaSets of a Deployment, or takes it off.
     pub(super) async fn label_sets(&self, name: &str, value: Option<&str>) {
         self.patch_sets(name, json!({ "metadata": { "labels": { MANAGED_LABEL: value } } })).await;
     }
 
-    /// The sets of a Deployment are left without owner and label, as by a deletion that orphans them.
+    /// The ReplicaSets of a Deployment are left without owner and label, as by a deletion that orphans them.
     pub(super) async fn orphan_sets(&self, name: &str) {
         let metadata = json!({ "labels": { MANAGED_LABEL: null }, "ownerReferences": null });
         self.patch_sets(name, json!({ "metadata": metadata })).await;
@@ -267,7 +267,7 @@ impl Rig {
         }
     }
 
-    /// So many pods of a Deployment go at once.
+    /// This many pods of a Deployment go together.
     pub(super) async fn delete_pods(&self, name: &str, count: usize) {
         let pods: Api<k8s_openapi::api::core::v1::Pod> = Api::default_namespaced(self.client.clone());
         let all = pods.list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap();
@@ -304,7 +304,7 @@ impl Rig {
         })
     }
 
-    /// What an annotation says on each set of a Deployment.
+    /// The value of an annotation on each ReplicaSet of a Deployment.
     pub(super) fn annotation_of_sets(&self, name: &str, annotation: &str) -> Vec<Option<String>> {
         self.cluster.act(|cluster| {
             let sets = cluster.store.list(Resource::ReplicaSets, None);
@@ -313,7 +313,7 @@ impl Rig {
         })
     }
 
-    /// What our label says on each set of a Deployment.
+    /// The value of the operator's label on each ReplicaSet of a Deployment.
     pub(super) fn labels_of_sets(&self, name: &str) -> Vec<Option<String>> {
         self.cluster.act(|cluster| {
             let sets = cluster.store.list(Resource::ReplicaSets, None);
@@ -322,7 +322,7 @@ impl Rig {
         })
     }
 
-    /// The size of the set whose pods run this image.
+    /// The size of the ReplicaSet with pods that run this image.
     fn size_of(&self, name: &str, image: Option<&Value>) -> i64 {
         self.cluster.act(|cluster| {
             let mut sets = cluster.store.list(Resource::ReplicaSets, None);
@@ -332,7 +332,7 @@ impl Rig {
         })
     }
 
-    /// The sizes of the sets of a Deployment, the largest first.
+    /// The sizes of the ReplicaSets of a Deployment, the largest first.
     pub(super) fn sizes(&self, name: &str) -> Vec<i64> {
         self.sizes_in("default", name)
     }

@@ -18,7 +18,7 @@ const PLACE: &str = "default";
 const STOPPED: Duration = Duration::from_secs(5);
 /// and until the one that won it begins.
 const LEFT_ALONE: Duration = Duration::from_secs(15);
-/// It begins soon then.
+/// The rollout begins soon then.
 const BEGUN: Duration = Duration::from_secs(18);
 /// Longer than a shard needs to start.
 const SETTLED: Duration = Duration::from_secs(25);
@@ -82,7 +82,7 @@ async fn each_manages_its_own_namespaces() {
         rig.set_image("web", "app:v2").await;
         rig.settle("web", SOON).await;
         assert!(a.has_written() && !b.has_written());
-        // At rest nobody writes, and nobody looks.
+        // An idle operator writes nothing, and looks at nothing.
         tokio::time::sleep(SETTLED).await;
         let begin = [&a, &b].map(|shard| (shard.faults.last_write(), shard.faults.reads().len()));
         tokio::time::sleep(AN_HOUR).await;
@@ -99,12 +99,12 @@ async fn a_namespace_that_moves_in_the_middle_of_a_rollout() {
         moves(&rig, &a, &b, "b", "app:v3").await;
         rig.set_image("web", "app:v4").await;
         rig.half_way("web").await;
-        // It comes back to one that remembers it.
+        // The namespace returns to a shard that remembers it.
         moves(&rig, &b, &a, "a", "app:v5").await;
     }
 }
 
-/// The shard that loses it is told of nothing: neither that it has, nor of anything else.
+/// The shard that loses it reports nothing: neither that it has, nor anything else.
 #[tokio::test(start_paused = true)]
 async fn a_loser_that_does_not_know() {
     for flavour in BOTH {
@@ -158,7 +158,7 @@ async fn moves_slowly(rig: &Rig, from: &Shard, to: &Shard) {
     assert!(to.has_written() && !from.has_written());
 }
 
-/// There and back again while the first one sees nothing: it must not go on from what it knew.
+/// There and back again while the first one sees nothing: it must not continue from what it knew.
 #[tokio::test(start_paused = true)]
 async fn there_and_back_again_unseen() {
     for flavour in BOTH {
@@ -231,7 +231,7 @@ async fn looks_and_lists_that_fail() {
     }
 }
 
-/// Nothing is begun before namespaces are known, and it is the watch of namespaces that is said to fail.
+/// Nothing is begun before namespaces are known, and it is the watch of namespaces that is reported to fail.
 #[tokio::test(start_paused = true)]
 async fn namespaces_that_cannot_be_listed() {
     let rig = Rig::without_operator(Flavour::Rollwright);
@@ -247,8 +247,8 @@ async fn namespaces_that_cannot_be_listed() {
     rig.settle("web", SETTLED + SOON).await;
 }
 
-/// The server forgets what has happened, so that the namespaces are listed anew, and one has changed: it
-/// may have been away.
+/// The server forgets what has happened, so that the namespaces are listed again, and one has changed: it may have been
+/// away.
 #[tokio::test(start_paused = true)]
 async fn a_history_of_namespaces_that_is_gone() {
     let (rig, a, b) = two(Flavour::Rollwright).await;

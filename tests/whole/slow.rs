@@ -8,7 +8,7 @@ use super::*;
 /// How long the server needs to refuse it: more than one limit, and more than the next.
 const REFUSED_AFTER: Duration = Duration::from_secs(25);
 
-/// What the condition Progressing says.
+/// The message of the condition Progressing.
 async fn said(rig: &Rig) -> String {
     let object = rig.object("huge").await;
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
@@ -17,7 +17,7 @@ async fn said(rig: &Rig) -> String {
     progressing.and_then(|condition| condition["message"].as_str()).unwrap_or_default().to_owned()
 }
 
-/// Waits until the condition contains a text; says after which time it does.
+/// Waits until the condition contains a text; returns after which time it does.
 async fn until_said(rig: &Rig, begin: Instant, text: &str) -> u64 {
     while !said(rig).await.contains(text) {
         assert!(begin.elapsed() < Duration::from_secs(300), "{text:?} is not in {:?}", said(rig).await);

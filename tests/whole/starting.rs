@@ -21,8 +21,8 @@ async fn led(flavour: Flavour) -> (Rig, Member) {
     (rig, leader)
 }
 
-/// With many Deployments it takes half a minute until everything is listed. What users edit does not wait for that,
-/// and the rollout goes on although no watch shows its pods.
+/// With many Deployments it takes half a minute until everything is listed. What users edit does not wait for that, and
+/// the rollout continues although no watch shows its pods.
 #[tokio::test(start_paused = true)]
 async fn an_edit_before_the_lists_come() {
     for flavour in BOTH {

@@ -1,5 +1,5 @@
-//! Two operators, of which one leads: what the other does when it takes over, above all when its
-//! watches have shown it less than the last leader did.
+//! Two operators, and one of them leads: what the other does when it takes over, above all when its watches have shown
+//! it less than the last leader did.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ impl Member {
         }
     }
 
-    /// Waits until it writes, and says how long after this time that was.
+    /// Waits until it writes, and returns how long after this time that was.
     pub(super) async fn writes(&self, since: Instant, at_most: Duration) -> Duration {
         loop {
             if let Some(at) = self.faults.take_first_write() {
@@ -106,8 +106,8 @@ async fn takes_over(rig: &Rig, killed: Instant, other: &Member) {
     rig.settle("web", TAKEOVER).await;
 }
 
-/// SU-1. A rollout is stuck, and its author goes on to the next template. Who has not seen the stuck
-/// one believes that there is room for pods; and what is created has no version that told otherwise.
+/// SU-1. A rollout is stuck, and its author continues with the next template. An operator that has not seen the stuck
+/// one believes that there is room for pods; and what is created has no version that would show otherwise.
 #[tokio::test(start_paused = true)]
 async fn a_standby_that_has_not_seen_the_last_set() {
     for flavour in BOTH {
@@ -124,8 +124,8 @@ async fn a_standby_that_has_not_seen_the_last_set() {
     }
 }
 
-/// AV-1. New pods fail while a rollout is paused, and it is resumed when its leader dies. Who has seen
-/// them well believes that old ones may go, whose set has not changed.
+/// AV-1. New pods fail while a rollout is paused, and it is resumed when its leader dies. An operator that has seen
+/// them well believes that old ones may go, because their ReplicaSet has not changed.
 #[tokio::test(start_paused = true)]
 async fn a_standby_that_counts_on_pods_that_have_failed() {
     for flavour in BOTH {
@@ -171,7 +171,7 @@ async fn a_leader_killed_after_each_write() {
     }
 }
 
-/// A leader that ends in order is followed at once, with all that it has done.
+/// A leader that ends in order is followed immediately, with all that it has done.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_hands_over() {
     for flavour in BOTH {
@@ -188,9 +188,8 @@ async fn a_leader_that_hands_over() {
     }
 }
 
-/// A leader that is stopped for longer than its lease, and then goes on: nothing that it was about to
-/// write is written. It stands by, and leads again when the other one ends, and then it knows what
-/// the other one did.
+/// A leader that is stopped for longer than its lease, and then continues: nothing that it was about to write is
+/// written. It stands by, and leads again when the other one ends, and then it knows what the other one did.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_stopped_and_goes_on() {
     for flavour in BOTH {
@@ -220,8 +219,8 @@ async fn a_leader_that_is_stopped_and_goes_on() {
     }
 }
 
-/// A leader that reaches everything but the Lease stops when its lead ends, and not before; the
-/// other one goes on when the lease has expired.
+/// A leader that reaches everything but the Lease stops when its lead ends, and not before; the other one continues
+/// when the lease has expired.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew() {
     for flavour in BOTH {
@@ -244,7 +243,7 @@ async fn a_leader_that_cannot_renew() {
         other.writes(begin, TAKEOVER).await;
         rig.settle("web", 2 * TAKEOVER).await;
         assert_eq!(leader.faults.take_first_write(), None);
-        // It takes part again when it can.
+        // The leader takes part again when it can.
         leader.faults.heal();
         tokio::time::sleep(SETTLED).await;
         let told = Instant::now();
@@ -281,8 +280,8 @@ async fn lists_that_fail_while_taking_over() {
     }
 }
 
-/// A standby whose watch has failed for so long that it is hardly tried any more lists at once when it
-/// takes over.
+/// A standby with a watch that has failed for so long that it is hardly tried any more lists immediately when it takes
+/// over.
 #[tokio::test(start_paused = true)]
 async fn a_standby_whose_watch_is_in_its_backoff() {
     for flavour in BOTH {
@@ -293,7 +292,7 @@ async fn a_standby_whose_watch_is_in_its_backoff() {
         rig.set_image("web", "app:v2").await;
         rig.half_way("web").await;
         leader.operator.end().await;
-        // It may have nothing to write before it is shown something.
+        // The operator may have nothing to write before it is shown something.
         tokio::time::sleep(HANDOVER).await;
         assert!(other.operator.works());
         other.faults.heal();
@@ -301,8 +300,7 @@ async fn a_standby_whose_watch_is_in_its_backoff() {
     }
 }
 
-/// The machine that all of it runs on stands still for a while: whoever leads after that writes, and
-/// nobody else.
+/// The machine that all of it runs on stands still for a while: the one that leads after that writes, and nobody else.
 #[tokio::test(start_paused = true)]
 async fn everything_stands_still_for_a_while() {
     for seconds in [9, 12, 16, 60] {
@@ -336,8 +334,8 @@ async fn a_term_that_ends_before_the_lists_come() {
     }
 }
 
-/// A set that loses our label while nobody leads is found by whoever leads next; and of those that the
-/// leader deletes a standby keeps no list, which would grow for as long as it stands by.
+/// The next leader finds a ReplicaSet that loses the operator's label while nobody leads. Of those that the leader
+/// deletes, a standby keeps no list, which would grow for as long as it stands by.
 #[tokio::test(start_paused = true)]
 async fn sets_that_leave_the_watch_of_a_standby() {
     let (rig, leader, other) = two(Flavour::Rollwright, 10).await;
@@ -355,13 +353,13 @@ async fn sets_that_leave_the_watch_of_a_standby() {
     other.wins().await;
     tokio::time::sleep(HANDOVER).await;
     assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())]);
-    // While it leads, it asks at once.
+    // While it leads, it asks immediately.
     rig.label_sets("web", None).await;
     tokio::time::sleep(HANDOVER).await;
     assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())]);
 }
 
-/// The same for one that has led before, and has looked for such sets then.
+/// The same for one that has led before, and has looked for such ReplicaSets then.
 #[tokio::test(start_paused = true)]
 async fn sets_that_leave_the_watch_between_two_terms() {
     let (rig, leader, other) = two(Flavour::Rollwright, 10).await;
@@ -377,7 +375,7 @@ async fn sets_that_leave_the_watch_between_two_terms() {
     assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())]);
 }
 
-/// A standby writes nothing, and a leader whose cluster is at rest nothing but its Lease.
+/// A standby writes nothing, and the leader of an idle cluster nothing but its Lease.
 #[tokio::test(start_paused = true)]
 async fn two_that_have_nothing_to_do() {
     let (rig, leader, other) = two(Flavour::Rollwright, 10).await;

@@ -3,7 +3,7 @@
 {{- mul (regexFind "^[0-9]+" . | int) (get (dict "s" 1 "m" 60 "h" 3600) (regexFind "[smh]$" .)) }}
 {{- end }}
 
-{{/* Values that are wrong only together, which the schema cannot say well. */}}
+{{/* Values that are wrong only together, which the schema cannot express well. */}}
 {{- define "rollwright.check" -}}
 {{- $values := .Values }}
 {{- if and (gt (int $values.replicaCount) 1) (not $values.leaderElection.enabled) }}

@@ -1,5 +1,5 @@
-//! The built-in kinds that a cluster in memory serves: `ReplicaSet` and Pod, as far as an operator
-//! of Deployments can run into their checks.
+//! The built-in kinds that an in-memory cluster serves: `ReplicaSet` and Pod, with the checks that an operator of
+//! Deployments can run into.
 //!
 //! A pod spec has hundreds of rules on the server. Here are those on what every pod has:
 //! containers, their names and images, pull and restart policies, labels. What a rule that is not
@@ -24,7 +24,7 @@ pub fn default_replica_set(set: &mut Value) {
     default_pod_template(spec.entry("template").or_insert_with(|| json!({})));
 }
 
-/// What is wrong with a `ReplicaSet` that is to be created; it has its defaults.
+/// What is wrong with a `ReplicaSet` to create; it has its defaults.
 #[must_use]
 pub fn replica_set_on_create(set: &Value) -> Vec<Cause> {
     let mut found = metadata::on_create(set);
@@ -32,7 +32,7 @@ pub fn replica_set_on_create(set: &Value) -> Vec<Cause> {
     found
 }
 
-/// What is wrong with a `ReplicaSet` that is to replace another.
+/// What is wrong with a `ReplicaSet` that replaces another.
 #[must_use]
 pub fn replica_set_on_update(new: &Value, old: &Value) -> Vec<Cause> {
     let mut found = metadata::on_update(new, old);
@@ -44,7 +44,7 @@ pub fn replica_set_on_update(new: &Value, old: &Value) -> Vec<Cause> {
     found
 }
 
-/// What is wrong with the status of a `ReplicaSet` that is to replace another's.
+/// What is wrong with the status of a `ReplicaSet` that replaces another's.
 #[must_use]
 pub fn replica_set_on_status_update(new: &Value, old: &Value) -> Vec<Cause> {
     let mut found = metadata::on_update(new, old);
@@ -75,7 +75,7 @@ pub fn replica_set_on_status_update(new: &Value, old: &Value) -> Vec<Cause> {
     found
 }
 
-/// What is wrong with a Pod that is to be created; its spec has its defaults.
+/// What is wrong with a Pod to create; its spec has its defaults.
 #[must_use]
 pub fn pod_on_create(pod: &Value) -> Vec<Cause> {
     let mut found = metadata::on_create(pod);

@@ -16,7 +16,7 @@ pub enum Reason {
     Duplicate,
     /// A malformed value.
     Invalid,
-    /// A value of another type than the schema says.
+    /// A value of another type than the schema has.
     TypeInvalid,
     /// A value outside an enumeration.
     NotSupported,

@@ -7,7 +7,7 @@ use crate::correlate::Correlated;
 use crate::schema::{Schema, SchemaError};
 use crate::{body, go_text, lists, metadata, prune, rules, typed};
 
-/// After these the rules are not evaluated, and the server says so.
+/// After these the server does not evaluate the rules, and reports that.
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the \
     existing errors to complete validation";
 
@@ -51,7 +51,7 @@ impl Crd {
             .ok_or(SchemaError::Missing("schema"))
             .and_then(Schema::parse)?;
         if !schema.rules.is_empty() {
-            // They would see `metadata`, which this crate does not show them.
+            // The rules would see `metadata`, which this crate does not show them.
             let keyword = "x-kubernetes-validations".to_owned();
             return Err(SchemaError::Unsupported { at: "schema".to_owned(), keyword });
         }
@@ -110,8 +110,7 @@ impl Crd {
         Some(cause::not_typed(object, &api_version, &self.kind, &why))
     }
 
-    /// What is wrong with an object that is to be created. It has been decoded, and
-    /// [prepared](Self::prepare_create).
+    /// What is wrong with an object to create. It has been decoded, and [prepared](Self::prepare_create).
     #[must_use]
     pub fn create(&self, object: &Value) -> Vec<Cause> {
         let mut found = self.type_meta(object);
@@ -126,7 +125,7 @@ impl Crd {
         found
     }
 
-    /// What is wrong with an object that is to replace another.
+    /// What is wrong with an object that replaces another.
     #[must_use]
     pub fn update(&self, new: &Value, old: &Value) -> Vec<Cause> {
         let mut found = self.type_meta(new);
@@ -142,7 +141,7 @@ impl Crd {
         found
     }
 
-    /// What is wrong with an object whose status is to be replaced.
+    /// What is wrong with an object for which the request replaces the status.
     #[must_use]
     pub fn update_status(&self, new: &Value, old: &Value) -> Vec<Cause> {
         let mut found = self.type_meta(new);

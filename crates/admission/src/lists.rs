@@ -1,4 +1,4 @@
-//! Lists whose items must be unique: sets, and lists merged by key.
+//! Lists with items that must be unique: sets, and lists merged by key.
 
 use std::collections::BTreeMap;
 

@@ -70,8 +70,8 @@ const FIELDS: [(&str, Shape); 15] = [
     ),
 ];
 
-/// Decodes `metadata` in place: drops unknown fields and those that say nothing, and returns the
-/// paths of the unknown ones.
+/// Decodes `metadata` in place: drops unknown fields and those without content, and returns the paths of the unknown
+/// ones.
 ///
 /// # Errors
 ///
@@ -91,8 +91,8 @@ pub(crate) fn decode(object: &mut Value) -> Result<Vec<String>, String> {
     Ok(unknown)
 }
 
-/// What server-side apply says of the metadata of an object, if a field is unknown or a label or
-/// annotation no string.
+/// The answer of server-side apply to the metadata of an object, if a field is unknown or a label or annotation no
+/// string.
 pub(crate) fn apply_mismatch(object: &Value) -> Option<String> {
     let entries = object.get("metadata")?.as_object()?;
     entries.iter().find_map(|(name, value)| {
@@ -199,7 +199,7 @@ fn texts<'a>(values: impl Iterator<Item = &'a mut Value>, go_path: &str) -> Resu
     Ok(())
 }
 
-/// What Go's JSON decoder says.
+/// The answer of Go's JSON decoder.
 fn mismatch(value: &Value, go_path: &str, wanted: &str) -> String {
     let got = match value {
         Value::Null => "null",

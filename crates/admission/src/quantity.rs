@@ -14,7 +14,7 @@ const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL: [(&str, i32); 10] =
     [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 
-/// Brings a quantity into the server's spelling. What is no quantity, or too large for us, stays.
+/// Brings a quantity into the server's spelling. What is no quantity, or too large for this crate, stays.
 pub(crate) fn canonicalize(value: &mut Value) {
     let text = match &*value {
         Value::String(text) => text.trim().to_owned(),

@@ -241,8 +241,7 @@ impl Rule {
 /// The longest result of a `messageExpression` that the server uses.
 const MAX_MESSAGE: usize = 5 * 1024;
 
-/// A float where the schema says integer. The schema lets it pass if it has no fraction; rules
-/// cannot use it.
+/// A float where the schema has an integer. The schema lets it pass if it has no fraction; rules cannot use it.
 #[derive(Debug, PartialEq, Eq)]
 struct FloatForInteger;
 

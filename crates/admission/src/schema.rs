@@ -37,7 +37,7 @@ pub enum SchemaError {
     Rule {
         /// Path of the node.
         at: String,
-        /// What the parser says.
+        /// The error of the parser.
         error: String,
     },
 }
@@ -72,7 +72,7 @@ impl Type {
     }
 }
 
-/// The formats that the server checks, of those that our CRD uses.
+/// The formats that the server checks, of those that Rollwright's CRD uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Int32,

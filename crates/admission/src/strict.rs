@@ -17,10 +17,10 @@ const MOST: usize = 100;
 pub enum FieldValidation {
     /// Unknown and duplicate fields pass in silence.
     Ignore,
-    /// They pass with a warning each; what a request that does not ask gets.
+    /// Unknown fields pass with a warning each; what a request that does not ask gets.
     #[default]
     Warn,
-    /// They are refused; what kubectl asks for.
+    /// Unknown fields are refused; what kubectl asks for.
     Strict,
 }
 
@@ -44,7 +44,7 @@ pub fn strict_error(complaints: &[String]) -> String {
     format!("strict decoding error: {}", complaints.join(", "))
 }
 
-/// The `Status` (422) for a JSON patch or merge patch whose result has unknown fields.
+/// The `Status` (422) for a JSON patch or merge patch with unknown fields in its result.
 #[must_use]
 pub fn patch_refused(patched: &Value, complaints: &[String]) -> Value {
     let value = json!(go_text::json(patched));
@@ -58,8 +58,8 @@ pub fn strategic_patch_refused(patch: &Value, complaints: &[String]) -> Value {
     cause::invalid("", "", "", &[Cause::invalid("patch", &value, &strict_error(complaints))])
 }
 
-/// What a strict decoder says of fields that a JSON text has twice, such as
-/// `duplicate field "spec.replicas"`. A text that is not JSON has none.
+/// What a strict decoder returns for fields that a JSON text has twice, such as `duplicate field "spec.replicas"`. A
+/// text that is not JSON has none.
 #[must_use]
 pub fn duplicate_fields(text: &[u8]) -> Vec<String> {
     let mut found = Vec::new();

@@ -32,7 +32,7 @@ pub(crate) fn mismatch(schema: &Schema, value: &Value, path: &str) -> Option<Str
     }
 }
 
-/// What is said of a value where a string belongs.
+/// The error for a value where a string belongs.
 pub(crate) fn not_a_string(value: &Value) -> String {
     format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_text::syntax(value))
 }

@@ -1,5 +1,5 @@
-//! Our answers are those that a real server gave: `tests/messages` holds requests with its answers,
-//! and `cargo test -p rollwright --test api` holds the files to the server.
+//! The expected answers are those of a real server: `tests/messages` holds requests with its answers, and
+//! `cargo test -p rollwright --test api` holds the files to the server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
@@ -38,7 +38,7 @@ fn object(base: &Value, case: &Value, changes: &str) -> Value {
     object
 }
 
-/// A `Status` without what says nothing about the object, its causes in order.
+/// A `Status` without what is not about the object, its causes in order.
 fn answer(mut status: Value) -> Value {
     let entries = status.as_object_mut().unwrap();
     for name in ["kind", "apiVersion", "metadata", "status"] {

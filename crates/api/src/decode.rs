@@ -51,7 +51,7 @@ impl Defaults {
     }
 }
 
-/// Drops from a Deployment what nobody reads and what is large. The key stays, since it tells that there are
+/// Drops from a Deployment what nobody reads and what is large. The key stays, since it shows that there are
 /// annotations at all.
 pub fn slim(object: &mut Value) {
     let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
@@ -81,7 +81,7 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Of which none was taken out.
+    /// The bytes of an object, with none taken out.
     #[must_use]
     pub fn of(metadata: &'a Value, spec: &'a Value, status: &'a Value) -> Self {
         let template = spec.as_object().and_then(|members| members.get(TEMPLATE)).unwrap_or(&Value::Null);
@@ -160,7 +160,7 @@ fn authors_of(flavour: Flavour, metadata: &Value, generation: i64, status: &Depl
     Authors { replicas: authors.replicas.filter(|_| !is_reported), ..authors }
 }
 
-/// Reads the `spec` of a Deployment of either API, but for its template, of which no copy is made.
+/// Reads the `spec` of a Deployment of either API, without a copy of its template.
 ///
 /// # Errors
 /// When a field has a value that cannot mean anything.

@@ -35,7 +35,7 @@ pub fn replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -
     with_metadata(json!({ "name": set.name }), flavour, workload, set)
 }
 
-/// The ReplicaSet of a dry run: a name of its own, so that an existing set is no obstacle.
+/// The ReplicaSet of a dry run: a name of its own, so that an existing ReplicaSet is no obstacle.
 #[must_use]
 pub fn dry_run_replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -> Box<RawValue> {
     with_metadata(json!({ "generateName": "rollwright-dry-run-" }), flavour, workload, set)
@@ -200,7 +200,7 @@ fn removed(workload: &Workload, rollout: &mut Map<String, Value>) {
     }
 }
 
-/// A status as it is stored, with explicit nulls where a field is to go away (merge patch).
+/// A status as it is stored, with explicit nulls where a field has to go away (merge patch).
 #[must_use]
 pub fn status(flavour: Flavour, status: &Status) -> Value {
     let mut members = match serde_json::to_value(DeploymentStatus::from(status)) {
@@ -265,7 +265,7 @@ pub fn begin_paused(spec: &mut Map<String, Value>) {
     }
 }
 
-/// What of `status` says that a generation was observed.
+/// The field of `status` that shows which generation was observed.
 #[must_use]
 pub fn observed(generation: &Value) -> Value {
     json!({ "observedGeneration": generation })

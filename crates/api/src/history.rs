@@ -73,7 +73,7 @@ pub fn patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Opti
     Some(encode::raw(&operations))
 }
 
-/// A JSON patch stores what it says, nulls too.
+/// A JSON patch stores what it contains, nulls too.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

@@ -229,7 +229,7 @@ impl From<&plan::Condition> for Condition {
             message: text(&condition.message),
             last_update_time: condition.last_update_time.map(Into::into),
             last_transition_time: condition.last_transition_time.map(Into::into),
-            // It is among the others, if it is there.
+            // The generation is among the other fields, if it is there.
             observed_generation: None,
             extra: condition.extra.clone().into_iter().collect(),
         }

@@ -1,6 +1,5 @@
-//! The schema of `spec.selector`. The value is k8s-openapi's `LabelSelector`, whose own schema has no
-//! limits: the rules walk labels, terms and values, and the API server refuses rules whose cost it
-//! cannot bound.
+//! The schema of `spec.selector`. The value is k8s-openapi's `LabelSelector`. Its own schema has no limits, but the
+//! rules walk labels, terms and values, and the API server refuses rules when it cannot bound their cost.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

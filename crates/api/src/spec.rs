@@ -230,7 +230,7 @@ pub struct Strategy {
 
 /// `spec.strategy.type`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-// It would take the place of the field's.
+// This description would take the place of the field's.
 #[schemars(description = "", transform = words::known)]
 pub enum StrategyType {
     /// As absent: RollingUpdate, as in apps/v1 (S1.4).
@@ -364,7 +364,7 @@ pub struct FailurePolicy {
 
 /// `spec.failurePolicy.action`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-// It would take the place of the field's.
+// This description would take the place of the field's.
 #[schemars(description = "", transform = words::known)]
 pub enum FailureAction {
     /// Do nothing.

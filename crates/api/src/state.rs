@@ -32,7 +32,7 @@ pub fn state(workload: &Workload, status: &Status) -> String {
         reason_of(condition::PROGRESSING).filter(|known| *known == reason::REPLICA_SET_CREATE_ERROR);
     let stalled = || holding(condition::STALLED).or_else(|| holding(condition::REPLICA_FAILURE));
     let stalled = || stalled().map(|known| known.reason.as_str());
-    // Our kind is stalled then.
+    // A Rollwright Deployment is stalled then.
     let late =
         || reason_of(condition::PROGRESSING).filter(|known| *known == reason::PROGRESS_DEADLINE_EXCEEDED);
     if let Some(cause) = cause.or(refusal).or_else(stalled).or_else(late) {

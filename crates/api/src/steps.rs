@@ -53,7 +53,7 @@ pub struct Pause {
 
 /// `pause.until` of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-// It would take the place of the field's.
+// This description would take the place of the field's.
 #[schemars(description = "", transform = words::known)]
 pub enum PauseUntil {
     /// Somebody promotes the revision.
@@ -65,7 +65,7 @@ pub enum PauseUntil {
 
 /// `spec.strategy.rollingUpdate.skipStepsFor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-// It would take the place of the field's.
+// This description would take the place of the field's.
 #[schemars(description = "", transform = words::known)]
 pub enum SkipStepsFor {
     /// Revisions that are known to be good.

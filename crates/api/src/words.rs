@@ -3,8 +3,8 @@
 use schemars::{Schema, json_schema};
 use serde_json::Value;
 
-/// The schema of an enumeration without its variant for other words: the definition says which words there
-/// are, and a reader takes any.
+/// The schema of an enumeration without its variant for other words: the definition lists the words, and a reader takes
+/// any.
 pub(crate) fn known(schema: &mut Schema) {
     let mut words = Vec::new();
     collect(schema.as_value(), &mut words);

@@ -35,7 +35,7 @@ fn counts_beyond_32_bits_are_refused_by_field() {
     assert_eq!(set.status.observed_generation, i64::MAX);
 }
 
-/// A Deployment's status is written anew anyway, so garbage in it stops nothing.
+/// A Deployment's status is written again anyway, so garbage in it stops nothing.
 #[test]
 fn counts_in_a_status_are_cut_to_32_bits() {
     for (stored, read) in [(i64::MAX, i32::MAX), (i64::MIN, i32::MIN), (7, 7)] {

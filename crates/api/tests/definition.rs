@@ -44,7 +44,7 @@ fn before() -> Value {
     definition
 }
 
-/// Takes out what people read, and what holds without being said.
+/// Takes out what people read, and what holds by default.
 fn plain(node: &mut Value) {
     match node {
         Value::Object(members) => {

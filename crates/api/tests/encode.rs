@@ -32,7 +32,7 @@ fn the_status_of_apps_has_no_field_of_ours() {
     assert_eq!((&written["revision"], &written["ready"]), (&json!(3), &json!("1/1")));
 }
 
-/// A merge patch keeps what it does not name, and takes away what it says is null.
+/// A merge patch keeps what it does not name, and takes away what it sets to null.
 #[test]
 fn what_is_gone_is_written_as_null_and_what_is_not_known_is_not_written() {
     let rollback = RollbackRecord { result: "Refused".to_owned(), ..RollbackRecord::default() };
@@ -99,7 +99,7 @@ fn a_status_comes_back_as_it_was_written() {
     assert_eq!(encode::status(Flavour::Rollwright, &read.into()), stored);
 }
 
-/// The rollout goes on; a merge patch would leave the time with it.
+/// The rollout continues; a merge patch would leave the time with it.
 #[test]
 fn what_is_gone_of_a_running_rollout_is_null() {
     let none = || Record { id: 1, ..Record::default() };

@@ -1,8 +1,8 @@
-//! The JSON names of our fields stand in this crate alone: whoever reads or writes one elsewhere does so
-//! through the types, so that a field has one place.
+//! The JSON names of Rollwright's fields stand in this crate alone: code elsewhere reads or writes them through the
+//! types, so that a field has one place.
 //!
-//! This is about what is shipped, and about names that are ours: of two words, or with `/spec/` or
-//! `/status/` before them. What plays Kubernetes (`crates/world` and what stands on it) has names of its own.
+//! The test is about what is shipped, and about Rollwright's names: of two words, or with `/spec/` or `/status/` before
+//! them. What plays Kubernetes (`crates/world` and what stands on it) has names of its own.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
@@ -80,7 +80,7 @@ fn words(source: &str) -> impl Iterator<Item = &str> {
     source.split('"').filter(move |text| !text.is_empty() && text.chars().all(is_of_word))
 }
 
-/// The names of ours in a program.
+/// The Rollwright names in a program.
 fn found(names: &Names, source: &str) -> BTreeSet<String> {
     let program = source.split("#[cfg(test)]").next().unwrap_or_default();
     let is_of_ours = |word: &&str| names.paths.iter().any(|path| word.starts_with(path.as_str()));

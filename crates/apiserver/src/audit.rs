@@ -12,7 +12,7 @@ use world::Subresource;
 use crate::path::{Part, Path};
 use crate::query::Query;
 
-/// Nobody has to say here who they are.
+/// Nobody has to authenticate here.
 const USER: &str = "system:anonymous";
 
 /// Where the lines go, and how many there are.
@@ -25,7 +25,7 @@ struct Log {
 #[derive(Clone)]
 pub(crate) struct AuditLog(Arc<Mutex<Log>>);
 
-/// What a line says of a request.
+/// The content of a line about a request.
 pub(crate) struct Entry {
     line: Value,
 }

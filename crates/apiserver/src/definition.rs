@@ -25,7 +25,7 @@ pub(crate) fn version(definition: &Object) -> Option<&Value> {
 /// Reads a definition.
 ///
 /// # Errors
-/// When its schema says something that is not understood here: nothing would be validated.
+/// When its schema contains something that is not understood here: nothing would be validated.
 pub(crate) fn read(definition: &Object) -> Result<Crd, Refused> {
     Crd::parse(&definition.to_value()).map_err(|why| {
         Refused::new(500, "InternalError", format!("{} cannot be served here: {why}", definition.name()))

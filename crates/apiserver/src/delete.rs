@@ -85,7 +85,7 @@ pub(crate) fn delete(store: &mut Store, key: &Key, deletion: &Deletion) -> Resul
     Ok(deleted.to_value())
 }
 
-/// Deletes an object, and with our definition the objects that it defines.
+/// Deletes an object, and with Rollwright's definition the objects that it defines.
 fn remove(store: &mut Store, key: &Key, deletion: &Deletion) -> Result<Object, Refused> {
     check(store, key, &deletion.preconditions)?;
     let deleted = store.delete(key, deletion)?;
@@ -132,7 +132,7 @@ pub(crate) fn collection(
     for object in selected {
         let key = Key::of(&object);
         let marked = remove(store, &key, deletion)?;
-        // What is gone at once is answered as it was.
+        // The answer has an object that is gone immediately as it was.
         deleted.push(if store.get(&key).is_some() { marked } else { object });
     }
     let metadata = json!({ "resourceVersion": store.version().to_string() });

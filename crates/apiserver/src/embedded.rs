@@ -14,7 +14,7 @@ use crate::holder::Shared;
 
 /// Namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-/// Changes that are kept for watches that come back, at least; at most twice as many.
+/// Changes that are kept for watches that return, at least; at most twice as many.
 const HISTORY: u64 = 1000;
 /// Timers count in milliseconds; what is not yet due would be looked at in vain.
 const TICK: Duration = Duration::from_millis(1);

@@ -29,7 +29,7 @@ pub(crate) struct Scope {
     pub(crate) manager: String,
     pub(crate) verb: Verb,
     pub(crate) validation: FieldValidation,
-    /// What a strict decoder says of the body itself.
+    /// What a strict decoder finds in the body itself.
     pub(crate) complaints: Vec<String>,
 }
 
@@ -39,8 +39,8 @@ pub(crate) struct Gate {
     scope: Mutex<Scope>,
     /// The definition as it was last read, by its version.
     custom: Mutex<Option<(u64, Arc<Crd>)>>,
-    /// Deployments of ours by uid, with the version that they had when they were first written again:
-    /// until then their status is a default of the schema, and is not stored.
+    /// Rollwright Deployments by uid, with the version that they had when they were first written again: until then
+    /// their status is a default of the schema, and is not stored.
     created: Mutex<HashMap<String, u64>>,
 }
 
@@ -55,7 +55,7 @@ impl Gate {
         *self.scope() = scope;
     }
 
-    /// The request is over; says what it is to be warned of.
+    /// The request is over; returns the warnings for it.
     pub(crate) fn leave(&self) -> Vec<String> {
         let scope = std::mem::take(&mut *self.scope());
         if scope.validation == FieldValidation::Warn { scope.complaints } else { Vec::new() }

@@ -25,7 +25,7 @@ impl Holder for world::Cluster {
     }
 }
 
-/// A holder behind a lock, with a clock and a signal that tells of new versions.
+/// A holder behind a lock, with a clock and a signal for new versions.
 ///
 /// The clock is tokio's: that of the wall, or, in a test, one that is paused.
 pub struct Shared<H> {
@@ -56,7 +56,7 @@ impl<H: Holder> Shared<H> {
         origin + std::time::Duration::try_from(ahead).unwrap_or_default()
     }
 
-    /// Acts on the holder, at the present time, and tells who waits if there is a new version.
+    /// Acts on the holder, at the present time, and notifies those that wait if there is a new version.
     pub fn act<R>(&self, action: impl FnOnce(&mut H) -> R) -> R {
         let mut holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
         holder.store().set_now(self.now());
@@ -67,7 +67,7 @@ impl<H: Holder> Shared<H> {
         result
     }
 
-    /// Tells when there is a new version.
+    /// Signals when there is a new version.
     pub fn versions(&self) -> watch::Receiver<u64> {
         self.version.subscribe()
     }

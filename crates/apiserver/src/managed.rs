@@ -1,5 +1,5 @@
-//! `metadata.managedFields`, of which the operator reads who wrote a Deployment's status last.
-//! More is not kept: one entry per manager, without the fields.
+//! `metadata.managedFields`, where the operator reads who wrote a Deployment's status last. Nothing more is kept: one
+//! entry per manager, without the fields.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -18,7 +18,7 @@ pub(crate) struct Page {
     pub(crate) remaining: Option<usize>,
 }
 
-/// Where a list goes on: after an object, as of the version of its first page.
+/// Where a list continues: after an object, as of the version of its first page.
 struct Token {
     version: u64,
     start: (String, String),

@@ -12,13 +12,13 @@ enum Shape {
     Text,
     Texts,
     Number,
-    /// One whose zero says something.
+    /// A number with a meaning for zero.
     Count,
     Flag,
     TextMap,
     Message(&'static [Field]),
     Messages(&'static [Field]),
-    /// Filled by the server: whatever it says is dropped.
+    /// Filled by the server: what a client sends is dropped.
     Dropped,
 }
 
@@ -117,7 +117,7 @@ fn fields(kind: &str) -> Option<&'static [Field]> {
     })
 }
 
-/// Reads a body; `None` if it is none, or says more than can be understood here.
+/// Reads a body; `None` if it is none, or contains more than can be understood here.
 pub(crate) fn decode(body: &[u8]) -> Option<Value> {
     const UNKNOWN: &[Field] = &[
         (1, "type", Shape::Message(&[(1, "apiVersion", Shape::Text), (2, "kind", Shape::Text)])),

@@ -34,7 +34,7 @@ impl Query {
         self.text(name)?.parse().ok()
     }
 
-    /// Whether the write is to last.
+    /// Whether the write has to last.
     pub(crate) fn mode(&self) -> Result<Mode, Refused> {
         match self.text("dryRun") {
             None => Ok(Mode::Store),

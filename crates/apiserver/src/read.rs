@@ -67,7 +67,7 @@ pub(crate) fn list(
     let page = page::page(store, resource, namespace, &criteria, query)?;
     let mut metadata = metadata(&page);
     if form == Form::Whole && resource == Resource::Deployments && page.token.is_none() {
-        // Lists of custom kinds say that there is no more.
+        // Lists of custom kinds show that there is no more.
         put(&mut metadata, "continue", "");
     }
     match form {
@@ -95,7 +95,7 @@ pub(crate) fn of_objects(resource: Resource, objects: &[Object], metadata: &Valu
     })
 }
 
-/// Items of built-in kinds don't say what they are; the list does.
+/// Items of built-in kinds do not have their kind; the list has it.
 fn item(resource: Resource, object: &Object) -> Value {
     let mut value = object.to_value();
     if resource != Resource::Deployments

@@ -12,8 +12,8 @@ use crate::answer;
 use crate::host;
 use crate::server::ApiServer;
 
-/// Answers what comes in on a listener of a loopback port, until the task is dropped. What is meant
-/// for another host than this one gets 403.
+/// Answers what comes in on a listener of a loopback port, until the task is dropped. A request for another host gets
+/// 403.
 pub async fn serve(listener: TcpListener, server: ApiServer) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {

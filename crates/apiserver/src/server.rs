@@ -247,7 +247,7 @@ impl Asked {
         Call { resource, namespace, name, subresource, query: &self.query, content_type, body: &self.body }
     }
 
-    /// Who asks, and how what it writes is to be decoded.
+    /// Who asks, and how to decode what it writes.
     fn scope(&self) -> Result<Scope, Refused> {
         let agent = self.header(header::USER_AGENT);
         let program = agent.split('/').next().unwrap_or_default();

@@ -20,7 +20,7 @@ use crate::query::Query;
 use crate::read::table_of_one;
 use crate::table::{Include, Printer, partial};
 
-/// How long a watch lasts that does not say.
+/// How long a watch without a timeout lasts.
 const DEFAULT_LIFE: Duration = Duration::from_secs(1800);
 /// A client that wants bookmarks gets one this often.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);

@@ -117,7 +117,7 @@ pub(crate) fn create_object(
         let cause = Cause::required("metadata.name", "name or generateName is required");
         return Err(invalid::object(call.resource, "", &[cause]));
     }
-    // Only the server says what belongs to it.
+    // Only the server decides what belongs to it.
     object.set_version(0);
     object.set_metadata("managedFields", Value::Null);
     let created = if call.resource == Resource::CustomResourceDefinitions {
@@ -189,7 +189,7 @@ pub(crate) fn patch(store: &mut Store, call: &Call<'_>) -> Result<Written, Refus
         .map_err(inapplicable)
 }
 
-/// Answers what became of an object; one that is gone by the write, in its last version.
+/// Answers with the outcome for an object; one that is gone by the write, in its last version.
 fn changed(
     store: &mut Store,
     call: &Call<'_>,
@@ -217,7 +217,7 @@ fn check_uid(store: &Store, call: &Call<'_>, patch: &Patch) -> Result<(), Refuse
     Err(invalid::object(call.resource, call.name, &[cause.clone(), cause]))
 }
 
-/// Why a JSON patch does not fit is not told.
+/// The answer does not contain why a JSON patch does not fit.
 fn inapplicable(mut refused: Refused) -> Refused {
     const MESSAGE: &str = "the server rejected our request due to an error in our request";
     if refused.message.starts_with(MESSAGE) {

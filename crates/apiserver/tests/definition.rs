@@ -27,7 +27,7 @@ fn deployment(name: &str) -> Value {
     })
 }
 
-/// A server with a Deployment of ours.
+/// A server with a Rollwright Deployment.
 async fn server() -> ApiServer {
     let cluster = embed(api::crd::crd(None).unwrap(), Box::new(Conventions::default())).unwrap();
     let mut server = ApiServer::new(&cluster);

@@ -57,7 +57,7 @@ impl AtStep {
 }
 
 impl Rest {
-    /// When the rollout goes on by itself; `None` if somebody has to act.
+    /// When the rollout continues by itself; `None` if somebody has to act.
     fn end(&self) -> Option<Timestamp> {
         Until::end(&self.until, self.since)
     }
@@ -79,7 +79,7 @@ impl Rest {
     }
 }
 
-/// What the operator says of the wait.
+/// What the operator reports of the wait.
 fn words(status: &DeploymentStatus) -> Option<String> {
     let places = [condition::RECONCILING, condition::PROGRESSING];
     let found = places.into_iter().find_map(|kind| {
@@ -100,7 +100,7 @@ fn until(spec: &DeploymentSpec, step: i64) -> Vec<Until> {
     listed.and_then(|listed| listed.pause.as_ref()).map(decode::until).into_iter().collect()
 }
 
-/// How many pods are to be updated at each step before the end of the rollout, for the marks of a bar.
+/// How many pods each step before the end of the rollout updates, for the marks of a bar.
 pub(crate) fn marks(deployment: &Deployment) -> Vec<i64> {
     let Ok(workload) = deployment.workload() else { return Vec::new() };
     workload.step_sizes().into_iter().filter(|pods| *pods < workload.replicas).collect()

@@ -5,7 +5,7 @@ use crate::rollout::Rollout;
 /// Its squares.
 const BAR: usize = 20;
 
-/// Available pods of the current template, of all that there are to be, with a mark at each step.
+/// Available pods of the current template, of the number that there should be, with a mark at each step.
 pub(crate) fn bar(rollout: &Rollout, marks: &[i64]) -> String {
     let counts = rollout.counts;
     let all = counts.desired.max(1);

@@ -17,8 +17,8 @@ pub(crate) use crate::deployment::{Deployment, kind_and_group};
 use crate::failure::{Failure, explain};
 use crate::name::Named;
 
-/// Who we are in `metadata.managedFields`. Flux takes over the fields of every manager whose name begins with
-/// `kubectl`, so this one does not.
+/// The name of this client in `metadata.managedFields`. Flux takes over the fields of every manager with a name that
+/// begins with `kubectl`, so this one does not.
 pub(crate) const FIELD_MANAGER: &str = "rollwright-cli";
 
 /// What to do about rollwright.dev's name when the object is of the other one.
@@ -113,7 +113,7 @@ impl Cluster {
     pub(crate) async fn look(&self, flavour: Flavour, name: &str) -> Result<Option<Deployment>, Failure> {
         match self.deployments(flavour).get_opt(name).await {
             Ok(found) => Ok(found.map(|object| Deployment { flavour, body: body(object) })),
-            // The kind is not served: the server says so without a reason that the client knows.
+            // The kind is not served: the server reports it without a reason that the client knows.
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -284,7 +284,7 @@ pub(crate) fn orphaning(uid: &str, version: &str) -> DeleteParams {
     }
 }
 
-/// The selector of a Deployment as a query; that of its template where ours has none.
+/// The selector of a Deployment as a query; that of its template where a Rollwright Deployment has none.
 fn label_selector(deployment: &Value) -> String {
     let labels = |path: &str| deployment.pointer(path).and_then(Value::as_object);
     let mut terms = Vec::new();

@@ -2,18 +2,18 @@
 
 use std::process::ExitCode;
 
-/// What the exit code tells a script.
+/// What the exit code reports to a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// The command did what it was asked to do.
     Done,
-    /// It did not, and waiting does not help.
+    /// The rollout did not succeed, and waiting does not help.
     Failed,
     /// The command line is wrong.
     Usage,
-    /// It is not done yet.
+    /// The rollout is not done yet.
     Unfinished,
-    /// It is not done until a person acts.
+    /// The rollout is not done until a person acts.
     Paused,
     /// What was named does not exist.
     NotFound,

@@ -59,7 +59,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((head, tail)) => name.strip_prefix(head).is_some_and(|rest| {
-            // Every place at which the rest of the pattern may go on.
+            // Every place at which the rest of the pattern may continue.
             rest.char_indices()
                 .map(|(at, _)| at)
                 .chain([rest.len()])

@@ -40,7 +40,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) unread: Unread,
     /// Budgets of the namespace.
     pub(crate) budgets: &'a [Value],
-    /// What becomes of the last change or request, if nothing has come of it yet.
+    /// The state of the last change or request, if it has no outcome yet.
     pub(crate) unobserved: Option<Unobserved>,
     /// The planner's own reason.
     pub(crate) why: Result<Why, String>,
@@ -70,7 +70,7 @@ impl Unread {
     }
 }
 
-/// Whether the rollout goes on by itself.
+/// Whether the rollout continues by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Complete,
@@ -104,9 +104,9 @@ impl Diagnosis {
     }
 }
 
-/// Finds the cause that has to go first: what a newer operator left, which freezes all else, a ReplicaSet that the
-/// server refuses, with which a change does not count as observed, what the controller has not seen, what somebody
-/// decided, what pods lack; and only then what takes its time.
+/// Finds the cause that has to go first. In this order: what a newer operator left, which freezes all else; a
+/// ReplicaSet that the server refuses, with which a change does not count as observed; what the controller has not
+/// seen. Then what somebody decided, what pods lack, and last what takes its time.
 pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let deployment = facts.deployment;
     let newest = facts.revisions.first().map(Revision::set_name);

@@ -43,7 +43,7 @@ pub(crate) fn restart(deployment: &Deployment, now: jiff::Timestamp) -> Result<P
 /// What going back to a revision comes to.
 #[derive(Debug)]
 pub(crate) enum Undo {
-    /// It is so already; the words end with the revision.
+    /// The Deployment is so already; the words end with the revision.
     Nothing(&'static str),
     /// This patch.
     Patch(Patch<Value>),
@@ -73,8 +73,8 @@ pub(crate) fn runs_its_template(deployment: &Deployment) -> Result<(), Failure> 
     )))
 }
 
-/// Goes back to a revision: ours is asked by its field, and does the rest itself; a Deployment of
-/// apps/v1 gets the template and annotations of the revision, as from `kubectl rollout undo`.
+/// Goes back to a revision: a Rollwright Deployment is asked by its field, and the operator does the rest; a Deployment
+/// of apps/v1 gets the template and annotations of the revision, as from `kubectl rollout undo`.
 pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo, Failure> {
     if equality::equal(deployment.template(), &revision.template) {
         return Ok(Undo::Nothing(SAME_TEMPLATE));
@@ -87,7 +87,7 @@ pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo,
     Ok(Undo::Patch(unless_changed(deployment, operations)?))
 }
 
-/// Goes back to a revision and leaves the template: `spec.pin` names the ReplicaSet that is to run.
+/// Goes back to a revision and leaves the template: `spec.pin` names the ReplicaSet to run.
 pub(crate) fn pin(
     deployment: &Deployment,
     revision: &Revision,
@@ -269,7 +269,7 @@ mod tests {
         let patch = of(6, &wish(None, true));
         let template = &pinned.body["spec"]["template"];
         let fingerprint = Flavour::Rollwright.fingerprint(template);
-        // It must not be the pin of a template that came in between.
+        // The pin must not be that of a template that came in between.
         let expected = json!([
             {"op": "test", "path": "/spec/template", "value": template},
             {"op": "add", "path": "/spec/pin", "value": {"hash": "h6", "whileTemplate": fingerprint.as_str()}},

@@ -6,12 +6,12 @@ use crate::containers::{self, Container};
 use crate::failure::Failure;
 use crate::output::clean;
 
-/// What becomes of a variable.
+/// The change of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
-    /// It gets this entry of the list `env`.
+    /// The variable gets this entry of the list `env`.
     Set { name: String, entry: Value },
-    /// It goes.
+    /// The variable goes.
     Remove(String),
 }
 
@@ -48,7 +48,7 @@ fn set(name: &str, entry: Value) -> Change {
     Change::Set { name: name.to_owned(), entry }
 }
 
-/// A ConfigMap or Secret whose keys become variables.
+/// A ConfigMap or Secret with keys that become variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) is_secret: bool,
@@ -103,7 +103,7 @@ fn variable(key: &str) -> String {
     key.chars().map(letter).collect()
 }
 
-/// The operations that change the variables of all containers whose name matches.
+/// The operations that change the variables of all containers with a matching name.
 ///
 /// # Errors
 /// When there is no such container, or a variable is there that may not be overwritten.
@@ -156,7 +156,7 @@ fn changed(before: &[Value], changes: &[Change], may_overwrite: bool) -> Result<
     Ok(after)
 }
 
-/// The variables of all containers whose name matches, as text that a shell can read.
+/// The variables of all containers with a matching name, as text that a shell can read.
 ///
 /// # Errors
 /// When there is no such container.

@@ -10,8 +10,8 @@ use crate::output::clean;
 /// What the planner puts before its words about that.
 const BLOCKED: &str = "blocked: ";
 
-/// That the declared revision failed and nothing is rolled out before somebody acts: why, in one word, and the same in
-/// a sentence without its end.
+/// Why the declared revision failed and nothing is rolled out before somebody acts: in one word, and the same in a
+/// sentence without its end.
 pub(crate) fn held(status: &DeploymentStatus) -> Option<(&'static str, String)> {
     stalled(status, &HELD)
 }

@@ -2,7 +2,7 @@
 
 use crate::code::Code;
 
-/// Why a verb ended early; each text says what to do next.
+/// Why a verb ended early; each text names the next step.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("{0}")]
@@ -49,7 +49,7 @@ impl Failure {
         }
     }
 
-    /// The same failure of a request, with more to say about what to do next.
+    /// The same failure of a request, with more about what to do next.
     pub(crate) fn and_next(self, next: &str) -> Self {
         match self {
             Self::Request { code, message } => Self::Request { code, message: format!("{message}; {next}") },
@@ -79,7 +79,7 @@ impl From<kube::Error> for Failure {
     }
 }
 
-/// An error in one line, with what caused it: the outermost layer alone says little.
+/// An error in one line, with what caused it: the outermost layer alone explains little.
 pub(crate) fn explain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

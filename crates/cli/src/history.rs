@@ -88,7 +88,7 @@ impl Revision {
     }
 }
 
-/// The revisions of these ReplicaSets, newest first. A set without a number is none: the controller
+/// The revisions of these ReplicaSets, newest first. A ReplicaSet without a number is none: the controller
 /// has not counted it yet.
 pub(crate) fn revisions(sets: Vec<Value>) -> Vec<Revision> {
     let mut revisions: Vec<Revision> = sets.into_iter().filter_map(revision).collect();

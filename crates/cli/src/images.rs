@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::containers;
 use crate::failure::Failure;
 
-/// A container and the image that it is to get.
+/// A container and the image that it gets.
 pub(crate) type Change = (String, String);
 
 /// The images of the containers, in their order, each once.

@@ -57,7 +57,7 @@ pub use args::Arguments;
 pub use code::Code;
 pub use output::visible;
 
-/// Carries out a command line, and tells how the process ends.
+/// Carries out a command line, and returns how the process ends.
 pub async fn run(arguments: &Arguments) -> Code {
     match verbs::carry_out(arguments).await {
         Ok(code) => code,

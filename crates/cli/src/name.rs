@@ -5,7 +5,7 @@ use plan::Flavour;
 
 use crate::failure::Failure;
 
-/// A Deployment that was named, and of which API if that was said.
+/// A Deployment that was named, with its API if that was named, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) flavour: Option<Flavour>,

@@ -16,7 +16,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a line on standard error.
 pub(crate) fn tell(line: &str) {
-    // Nobody can be told that this failed.
+    // Nobody can learn that this failed.
     let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn print_alone(text: &str) -> Result<(), Failure> {
     write(&format!("\u{1b}[H\u{1b}[2J{}", visible(text)))
 }
 
-/// Prints text in which some lines are those of a comparison, in colours if there are to be colours.
+/// Prints text in which some lines are those of a comparison, in colours if they are on.
 pub(crate) fn print_comparison(text: &str) -> Result<(), Failure> {
     let is_plain = !is_lively() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if is_plain { print(text) } else { write(&text.lines().map(coloured).collect::<String>()) }

@@ -10,9 +10,9 @@ use diagnosis::{controller_of, list, text};
 /// What the pod is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// It has written something: the newest revision first, since that is what is looked into.
+    /// The pod has written something: the newest revision first, since that is what is looked into.
     Started,
-    /// It answers: a ready one first, of whichever revision.
+    /// The pod answers: a ready one first, of whichever revision.
     Ready,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Pod {
     pub(crate) containers: usize,
     pub(crate) restarts: i64,
     pub(crate) created: String,
-    /// Why it is not ready, as far as the pod itself tells.
+    /// Why it is not ready, if the pod itself shows it.
     pub(crate) why: Option<String>,
 }
 

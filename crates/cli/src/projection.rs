@@ -18,10 +18,11 @@ use world::World;
 mod stops;
 mod world;
 
-/// More steps than any rollout takes that ends: one per pod, up and down, of the largest we show.
+/// More steps than any rollout takes that ends: one per pod, up and down, of the largest that is shown.
 const STEPS_MAX: usize = 10_000;
 
-/// Reconciles until the status reports what came of a request: upkeep, a verdict, a step and its report, and one more.
+/// Reconciles until the status reports the outcome of a request: upkeep, a verdict, a step and its report, and one
+/// more.
 const REPORTED: usize = 4;
 
 /// A ReplicaSet that a step shows: name, revision and size.
@@ -45,11 +46,11 @@ pub(crate) struct Row {
 pub(crate) struct Projection {
     /// The first is how things stand now.
     pub(crate) rows: Vec<Row>,
-    /// What the controller says of the end.
+    /// What the controller reports of the end.
     pub(crate) end: Why,
-    /// No fewer pods than this are to be available (S6.4).
+    /// No fewer pods than this should be available (S6.4).
     pub(crate) floor: i64,
-    /// No more pods than this are to be asked for (S6.3).
+    /// No more pods than this may be asked for (S6.3).
     pub(crate) ceiling: i64,
 }
 

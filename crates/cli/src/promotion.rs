@@ -17,7 +17,7 @@ use crate::history::Revision;
 use crate::projection;
 use crate::requests;
 
-/// What comes of a promotion.
+/// The outcome of a promotion.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Promotion {
     /// The rollout is there already, in these words.
@@ -26,7 +26,7 @@ pub(crate) enum Promotion {
     Request(String, Patch<Value>),
 }
 
-/// Asks the operator to go on to a step.
+/// Asks the operator to advance to a step.
 pub(crate) fn promote(
     deployment: &Deployment,
     all: &[Revision],
@@ -104,7 +104,7 @@ fn reported(deployment: &Deployment, workload: &Workload, number: i64) -> Result
     })
 }
 
-/// The step to go on to.
+/// The step to advance to.
 fn goal(
     deployment: &Deployment,
     workload: &Workload,

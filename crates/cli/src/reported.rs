@@ -23,7 +23,7 @@ pub(crate) fn sentence(blocker: &Blocker) -> String {
     format!("{} of {} pods {message}", count(blocker.pods), count(blocker.of))
 }
 
-/// Adds the first of them to what a command says of a rollout that has not ended.
+/// Adds the first of them to what a command reports of a rollout that has not ended.
 pub(crate) fn added_to(message: &str, deployment: &Value) -> String {
     match blockers(deployment).first() {
         Some(first) => format!("{} ({}: {})", message, clean(&first.cause), sentence(first)),

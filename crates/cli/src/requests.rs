@@ -32,8 +32,8 @@ pub(crate) fn retry(deployment: &Deployment, all: &[Revision], now: Timestamp) -
     Ok((number, annotation(RETRY, &request(number, now))))
 }
 
-/// Asks the operator to give the declared revision up, and says what runs instead. A pause does not hinder that: then the
-/// way back begins once somebody resumes.
+/// Asks the operator to give the declared revision up, and prints what runs instead. A pause does not hinder that: then
+/// the way back begins once somebody resumes.
 pub(crate) fn abort(
     deployment: &Deployment,
     all: &[Revision],
@@ -64,7 +64,7 @@ pub(crate) fn abort(
     Ok((said, annotation(ABORT, &request)))
 }
 
-/// What runs after an abort of this revision, to be said with the request; empty where `after`, the status then, does not
+/// What runs after an abort of this revision, to print with the request; empty where `after`, the status then, does not
 /// show it.
 fn instead(all: &[Revision], number: i64, after: &Status) -> String {
     let Some(back) = after.ours.target.as_ref().and_then(|target| target.revision) else {
@@ -161,7 +161,7 @@ pub(crate) fn awaited(deployment: &Deployment, all: &[Revision], rollout: Rollou
     Rollout { phase: Phase::Progressing, message, ..rollout }
 }
 
-/// Whether the operator has yet to begin with the last change, or to report what became of a request.
+/// Whether the operator has yet to begin with the last change, or to report the outcome of a request.
 pub(crate) fn is_awaited(deployment: &Deployment, all: &[Revision]) -> bool {
     let is_due = || due(deployment, all).is_some() && !deployment.is_paused();
     rollout::is_yet_to_begin(&deployment.body) || is_due()

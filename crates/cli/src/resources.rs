@@ -36,8 +36,8 @@ fn is_quantity(text: &str) -> bool {
     has_digits && (is_known || exponent.is_some_and(|digits| digits.parse::<u8>().is_ok()))
 }
 
-/// The operations that give all containers whose name matches these requests and limits; amounts
-/// that are not named stay.
+/// The operations that give all containers with a matching name these requests and limits; amounts that are not named
+/// stay.
 ///
 /// # Errors
 /// When there is no such container.

@@ -17,11 +17,11 @@ use crate::unobserved::QUEUED;
 pub enum Phase {
     /// All pods are of the current template and available, and no others are left.
     Complete,
-    /// It goes on by itself.
+    /// The rollout continues by itself.
     Progressing,
-    /// It waits for `spec.paused` to be taken back.
+    /// The rollout waits for `spec.paused` to be taken back.
     Paused,
-    /// It waits at a step, until somebody promotes it or for some time.
+    /// The rollout waits at a step, until somebody promotes it or for some time.
     Resting,
     /// `spec.progressDeadlineSeconds` has passed without progress, or the declared revision failed in another way, or
     /// another one runs.
@@ -98,8 +98,8 @@ impl Counts {
 
 /// Reads a Deployment of either API.
 ///
-/// The order of the questions is kubectl's. Two answers are ours: a rollout that is paused before
-/// its end says so, and one that was rolled back on request waits until the request is cleared.
+/// The order of the questions is kubectl's. Two answers are Rollwright's: a rollout that is paused before its end
+/// reports that, and one that was rolled back on request waits until the request is cleared.
 #[must_use]
 pub fn of(flavour: Flavour, name: &str, deployment: &Value) -> Rollout {
     of_set(flavour, name, deployment, None)
@@ -131,7 +131,7 @@ pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&
     Rollout { phase, message, counts, at_step }
 }
 
-/// Another revision runs than the declared one, or is to run: nothing more comes of the declared one.
+/// Another revision runs than the declared one, or will run: nothing more comes of the declared one.
 fn diverged(name: &str, spec: &DeploymentSpec, status: &DeploymentStatus) -> Option<(Phase, String)> {
     let target = status.target.clone()?;
     // A pause holds what runs, so the pin, or the way back, waits for its end.
@@ -197,8 +197,8 @@ pub fn is_observed(deployment: &Value) -> bool {
     read::status(deployment).observed_generation.unwrap_or(0) >= generation
 }
 
-/// Whether the rollout still has to begin: no controller has observed the last change, or the operator has
-/// looked and says that others go first.
+/// Whether the rollout still has to begin: no controller has observed the last change, or the operator has looked and
+/// reports that others go first.
 #[must_use]
 pub fn is_yet_to_begin(deployment: &Value) -> bool {
     !is_observed(deployment) || is_queued(deployment)

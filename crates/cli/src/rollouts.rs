@@ -7,7 +7,7 @@ use plan::Trigger;
 use crate::output::clean;
 use crate::table::{NONE, age, line, table};
 
-/// What `history` says of apps/v1, which has no place for records.
+/// What `history` prints for apps/v1, which has no place for records.
 pub(crate) const OUTLINE: &str = "This is an outline, from the ReplicaSets: apps/v1 keeps no record of a rollout, \
                                   such as when it began and how it ended.\n";
 

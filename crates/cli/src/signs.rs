@@ -26,11 +26,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 /// A change that waits is asked about again after this long.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// So many Deployments are looked at; a cluster that has more is busy enough to show life among these.
+/// How many Deployments are looked at; a cluster that has more is busy enough to show life among these.
 const PAGE: u32 = 500;
 /// The name that the chart gives to a Lease, and lets people read who may view the whole cluster.
 const LEASE: &str = "rollwright";
-/// Who works on our Deployments, in the words of `managedFields`.
+/// Who works on Rollwright Deployments, in the words of `managedFields`.
 const OPERATOR: &str = "rollwright";
 /// Who else works on those of apps/v1.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
@@ -45,7 +45,7 @@ pub(crate) async fn words(cluster: &Cluster, deployment: &Deployment) -> Option<
     let unobserved = unobserved(cluster, deployment).await;
     let is_queued = rollout::is_queued(&deployment.body);
     let is_said = match unobserved {
-        // That a request is awaited is said already.
+        // The output already reports a request that is awaited.
         Unobserved::Waiting => is_queued || !rollout::is_yet_to_begin(&deployment.body),
         Unobserved::Unclear => is_queued,
         Unobserved::Unseen | Unobserved::Absent => false,
@@ -127,7 +127,7 @@ fn last_write(flavour: Flavour, objects: &[ObjectMeta]) -> Option<(Timestamp, &'
     writes.max()
 }
 
-/// Leases, and when the server says that it is.
+/// Leases, and the server's time.
 struct Found {
     now: Option<Timestamp>,
     leases: Vec<DynamicObject>,
@@ -136,7 +136,7 @@ struct Found {
 }
 
 impl Found {
-    /// What the Leases of a controller say.
+    /// The content of the Leases of a controller.
     fn of(&self, controller: Option<&str>, now: Timestamp) -> Leases {
         let found = self.leases.iter().filter_map(|lease| read(lease, controller?, now));
         let together = |a: Leases, b: Leases| match (a, b) {
@@ -149,7 +149,7 @@ impl Found {
     }
 }
 
-/// What this Lease says; `None` if it is not one of this controller's.
+/// The content of this Lease; `None` if it is not one of this controller's.
 fn read(lease: &DynamicObject, controller: &str, now: Timestamp) -> Option<Leases> {
     let of_controller = entries(&lease.metadata).filter(|entry| entry.manager.as_deref() == Some(controller));
     let written = of_controller.filter_map(time).max()?;
@@ -166,8 +166,8 @@ fn read(lease: &DynamicObject, controller: &str, now: Timestamp) -> Option<Lease
     Some(if is_settled { Leases::Settled } else { Leases::Live })
 }
 
-/// The Leases of the cluster without those of nodes, of which there may be thousands; else the one that the
-/// user may read by its name; else those beside the Deployment.
+/// The Leases of the cluster without those of nodes: there may be thousands of these; else the one that the user may
+/// read by its name; else those beside the Deployment.
 async fn find_leases(client: &Client, namespace: &str) -> Found {
     let places = [
         (None, "metadata.namespace!=kube-node-lease".to_owned()),

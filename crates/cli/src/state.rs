@@ -106,8 +106,8 @@ fn state(flavour: Flavour, deployment: &Value) -> State {
     }
 }
 
-/// Whether a condition reports what only a change by somebody ends. A change whose ReplicaSet is refused
-/// does not count as observed; other conditions of before the last change say nothing about it.
+/// Whether a condition reports what only a change by somebody ends. A change with a refused ReplicaSet does not count
+/// as observed; other conditions of before the last change mean nothing for it.
 fn is_blocked(deployment: &Value) -> bool {
     let status = read::status(deployment);
     let holds = |kind: &str| {

@@ -1,5 +1,5 @@
-//! Commands that proceed in small steps, each of which follows from the present state: killed anywhere, the
-//! same command continues.
+//! Commands that proceed in small steps. Each step follows from the present state: killed anywhere, the same command
+//! continues.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ pub(crate) enum Next<C> {
     Wait(String),
     /// All is as it should be.
     Done,
-    /// It cannot go on, for this reason, until somebody has done something.
+    /// The command cannot continue, for this reason, until somebody has done something.
     Stuck(String),
 }
 
@@ -38,7 +38,7 @@ impl<C> From<Write<C>> for Next<C> {
     }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 pub(crate) enum Answer {
     Done,
     /// Something has changed since the request was decided, in the words of the server.
@@ -78,12 +78,12 @@ impl Progress {
         if self.awaited.is_empty() { "an answer of the API server" } else { &self.awaited }
     }
 
-    /// The time to wait begins anew.
+    /// The time to wait begins again.
     pub(crate) fn begin_anew(&mut self) {
         self.since = Instant::now();
     }
 
-    /// Something was written: says what.
+    /// Something was written: prints what.
     pub(crate) fn wrote(&mut self, says: &str) -> Result<(), Failure> {
         self.has_written = true;
         self.awaited.clear();
@@ -94,7 +94,7 @@ impl Progress {
         print(&format!("{says}\n"))
     }
 
-    /// Waits a moment, and says for what if that is new. Returns false when the time is over.
+    /// Waits a moment, and prints for what if that is new. Returns false when the time is over.
     pub(crate) async fn wait(&mut self, what: &str) -> bool {
         if self.limit.is_some_and(|limit| self.since.elapsed() >= limit) {
             return false;

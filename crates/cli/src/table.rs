@@ -2,7 +2,7 @@
 
 use crate::output::clean;
 
-/// Lines of cells, the first of which are the headings. A cell has one line, whatever is in it.
+/// Lines of cells; the first line has the headings. A cell has one line, whatever is in it.
 pub(crate) fn table(lines: &[Vec<String>]) -> String {
     let lines: Vec<Vec<String>> =
         lines.iter().map(|line| line.iter().map(|cell| clean(cell)).collect()).collect();
@@ -31,7 +31,7 @@ pub(crate) fn line<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.iter().map(|cell| (*cell).to_owned()).collect()
 }
 
-/// How long ago something was, as kubectl says it.
+/// How long ago something was, in kubectl's form.
 pub(crate) fn age(since: &str, now: jiff::Timestamp) -> String {
     let Ok(since) = since.parse::<jiff::Timestamp>() else { return "<unknown>".to_owned() };
     let seconds = now.duration_since(since).as_secs().max(0);

@@ -20,7 +20,7 @@ use crate::table::{age, line, table};
 pub(crate) struct Tree {
     pub(crate) deployment: Deployment,
     pub(crate) rollout: Rollout,
-    /// Whether the operator has yet to begin with the last change, or to report what became of a request.
+    /// Whether the operator has yet to begin with the last change, or to report the outcome of a request.
     pub(crate) is_awaited: bool,
     /// What runs instead of the declared revision.
     target: Option<Target>,
@@ -31,7 +31,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Puts together what was read; revisions that have pods or are to have some are always shown.
+    /// Puts together what was read; revisions that have pods or should have some are always shown.
     pub(crate) fn new(deployment: Deployment, sets: Vec<Value>, pods: &[Value], count: usize) -> Self {
         let mut by_owner: BTreeMap<&str, Vec<Pod>> = BTreeMap::new();
         for pod in pods {
@@ -64,7 +64,7 @@ impl Tree {
         Self { left_out: total - shown.len(), deployment, rollout, is_awaited, target, revisions: shown }
     }
 
-    /// Whether pods of the revision that runs instead of the declared one are still to come, or others are to go.
+    /// Whether pods of the revision that runs instead of the declared one have yet to come, or others have to go.
     pub(crate) fn is_on_the_way(&self) -> bool {
         let target = self.target.as_ref().filter(|target| pinned::runs_another(target));
         let Some(target) = target else { return false };

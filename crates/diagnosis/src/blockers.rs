@@ -23,7 +23,7 @@ pub struct Blocker {
     pub pods: usize,
     /// The pods that were looked at.
     pub of: usize,
-    /// What the pods do, to go on after "2 pods of web-5f9".
+    /// What the pods do, in words that follow "2 pods of web-5f9".
     pub message: String,
     /// The name of one of the pods.
     pub pod: String,

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Cause {
     /// An image cannot be pulled.
     ImagePull,
-    /// A container cannot be started as it is configured: a ConfigMap or a Secret is missing, say.
+    /// A container cannot be started as it is configured: for example, a ConfigMap or a Secret is missing.
     ContainerConfig,
     /// A container ends with an error, again and again.
     CrashLoop,

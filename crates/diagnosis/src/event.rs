@@ -23,8 +23,8 @@ fn time(event: &Value) -> &str {
     times.into_iter().map(|path| text(event, path)).find(|time| !time.is_empty()).unwrap_or_default()
 }
 
-/// What an event of a failing probe says. The output of a command that ran in the container, or a URL that
-/// it redirected to, are its own words; what is left of them by default is what the kubelet chose to say.
+/// The message of an event of a failing probe. The output of a command in the container, or a URL that it redirected
+/// to, are the workload's own words. By default, only what the kubelet chose to write is left of them.
 pub(crate) fn of_probe(message: &str, words: Words) -> String {
     let message = message.trim().trim_end_matches('.');
     if words >= Words::OfProbes {

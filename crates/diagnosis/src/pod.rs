@@ -20,7 +20,7 @@ pub(crate) struct Obstacle {
     pub(crate) container: String,
     /// The reason that Kubernetes gives.
     pub(crate) reason: String,
-    /// What the pods do, to go on after "2 pods of web-5f9".
+    /// What the pods do, in words that follow "2 pods of web-5f9".
     pub(crate) text: String,
 }
 
@@ -34,7 +34,7 @@ pub fn is_ready(pod: &Value) -> bool {
     condition(pod, "Ready").is_some_and(|ready| text(ready, "/status") == "True")
 }
 
-/// Whether a pod is not ready, and its status does not say why: events may.
+/// Whether a pod is not ready, and its status does not show why: events may.
 #[must_use]
 pub fn is_unclear(pod: &Value) -> bool {
     !is_ready(pod) && obstacle(pod, &[], Words::Withheld).is_none()
@@ -128,7 +128,7 @@ fn of_container(status: &Value, words: Words) -> Option<Obstacle> {
 fn crash<'a>(container: &str, last: &'a Value, code: Option<i64>, words: Words) -> (&'a str, String) {
     let reason = text(last, "/reason");
     let with = code.map(|code| format!(", last with exit code {code}")).unwrap_or_default();
-    // "Error" says no more than the code.
+    // "Error" adds nothing to the code.
     let as_it_is_called = match reason {
         "" | "Error" | "Completed" => String::new(),
         other => format!(" ({other})"),

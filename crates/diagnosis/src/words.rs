@@ -8,6 +8,6 @@ pub enum Words {
     Withheld,
     /// What its probes report.
     OfProbes,
-    /// That, and the first 200 characters of its termination message.
+    /// The cause, and the first 200 characters of its termination message.
     All,
 }

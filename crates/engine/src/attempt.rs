@@ -41,7 +41,7 @@ pub(crate) struct Attempt<'a, P> {
 }
 
 impl Engine {
-    /// Does what is to be done for a Deployment now, and says when it comes again.
+    /// Reconciles a Deployment once, and returns when it comes again.
     pub async fn attempt<P: Port>(&self, port: &P, key: &Key) -> Next {
         let attempt = Attempt { engine: self, port, key, asked: Mutex::default() };
         let _slow = Slow { engine: self, key };
@@ -84,8 +84,8 @@ impl<P: Port> Attempt<'_, P> {
         self.settle_strays().await?;
         self.look_for_orphans().await?;
         let seen = if is_early || cache == Readiness::Overdue {
-            // The ledger keeps its entry: the cache is as old as it was, and the next reconcile must not
-            // plan from it either. A set of ours that it does not show would not be counted.
+            // The ledger keeps its entry: the cache is as old as it was, and the next reconcile must not plan from it
+            // either. An owned ReplicaSet that it does not show would not be counted.
             self.port.note(if is_early { Note::ReadsEarly } else { Note::ReadsLive });
             self.read_live().await?
         } else {
@@ -116,7 +116,7 @@ impl<P: Port> Attempt<'_, P> {
         next.or(Wait { until: self.port.now() + EARLY_AGAIN, reason: Reason::Lists })
     }
 
-    /// What keeps the key from being looked at, whatever is to be done.
+    /// What keeps the key from its reconcile, whatever there is to do.
     fn not_now(&self) -> Option<Next> {
         if !self.port.is_ours() {
             self.forget();
@@ -163,7 +163,7 @@ impl<P: Port> Attempt<'_, P> {
             // Before a cooldown, so that no other rollout waits meanwhile for a slot that is not used.
             granted.extend(state.starts.declines(key, now));
         }
-        // Bad news may come again after a write: the status was refused, say.
+        // Bad news may come again after a write, for example when the server refused the status.
         let may_cool_down = settings.cooldowns && !state.queue.is_hurried(key);
         let cooldown_until = state.queue.cooldown_until(key, now).filter(|_| may_cool_down);
         let is_settled = sets.iter().all(ReplicaSet::is_settled);
@@ -185,7 +185,7 @@ impl<P: Port> Attempt<'_, P> {
         standing
     }
 
-    /// Says in the status of a rollout that has waited for a slot for long that it waits.
+    /// Reports in the status that a rollout has waited long for a slot.
     async fn waits(&self, wait: Wait, workload: &Workload) -> Result<Next, Refusal> {
         let (flavour, now) = (self.engine.flavour, self.port.now());
         if wait.reason != Reason::Queued || !flavour.has_status_extras() {
@@ -300,7 +300,7 @@ impl<P: Port> Attempt<'_, P> {
         self.tell_if(requeued);
     }
 
-    /// It is gone, or ours no more.
+    /// The Deployment is gone, or belongs to this operator no longer.
     fn forget(&self) {
         let requeued = self.engine.state().forget(self.key, self.port.now());
         self.port.note(Note::Forgotten);
@@ -338,11 +338,11 @@ fn is_through_with_pods(outcome: &Outcome) -> bool {
 }
 
 impl State {
-    /// What a reconcile means for the key's cooldown and for those who wait. Says whether others were requeued.
+    /// What a reconcile means for the key's cooldown and for those who wait. Returns whether others were requeued.
     fn reconciled(&mut self, key: &Key, outcome: &Outcome, now: Instant) -> bool {
         let wrote_sets = outcome.writes > usize::from(outcome.wrote_status);
         if wrote_sets {
-            // The report may have left the counters to the reconcile that sees what became of the ReplicaSets.
+            // The report may have left the counters to the reconcile that sees the outcome.
             self.queue.hurry_again(key);
         }
         if outcome.writes > 0 {

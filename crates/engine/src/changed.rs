@@ -1,8 +1,9 @@
 //! ReplicaSets of apps/v1 that a webhook or a policy changes while they are created.
 //!
-//! The operator, as Kubernetes' controller, does not find such a set by the template of the Deployment: it counts as
-//! another revision, its name counts as taken, and the next name leads to one more set, without end. The pause before
-//! each further name grows. On rollwright.dev an annotation shows for which template a set was created.
+//! The operator, as Kubernetes' controller, does not find such a ReplicaSet by the template of the Deployment. The
+//! ReplicaSet counts as another revision, its name counts as taken, and the next name leads to one more ReplicaSet,
+//! without end. The pause before each further name grows. On rollwright.dev an annotation shows for which template a
+//! ReplicaSet was created.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ struct Pause {
 }
 
 impl Pauses {
-    /// A set that the Deployment owns has the name, and another template.
+    /// A ReplicaSet that the Deployment owns has the name, and another template.
     pub(crate) fn found(&mut self, generation: i64, now: Instant) {
         let last = self.0.take().filter(|last| now < last.began + last.length + CHANGED_FORGOTTEN);
         let length = last.map_or(CHANGED_AGAIN, |last| (last.length * 2).min(CHANGED_AGAIN_MAX));
@@ -38,7 +39,7 @@ impl Pauses {
     }
 }
 
-/// Where the template of a set first differs from the one that it was created from, as a JSON pointer.
+/// Where the template of a ReplicaSet first differs from the one that it was created from, as a JSON pointer.
 pub(crate) fn first_difference(declared: &Value, stored: &Value) -> Option<String> {
     let keys: Vec<String> = match (declared, stored) {
         (Value::Object(declared), Value::Object(stored)) => {

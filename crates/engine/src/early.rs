@@ -2,8 +2,8 @@
 //!
 //! With ten thousand Deployments, these lists take half a minute. An operator that counts ReplicaSets which it has not
 //! seen would start pods beyond the surge (SU-1), so it waits for the lists. But a live read also shows everything that
-//! was written before it began. So what users change is acted upon at once, from live reads. They cost the server more
-//! than a look into the cache does, so only some Deployments get them.
+//! was written before it began. So the operator acts on what users change immediately, from live reads. They cost the
+//! server more than a look into the cache does, so only some Deployments get them.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl Early {
         *self = Self { awaits_lists: true, keys: BTreeMap::new() };
     }
 
-    /// They have come.
+    /// The lists have come.
     pub(crate) fn end(&mut self) {
         self.awaits_lists = false;
     }
@@ -58,7 +58,7 @@ impl Early {
         self.keys.contains_key(key)
     }
 
-    /// It is complete, and another one may be looked at.
+    /// The Deployment is complete, and another one may be looked at.
     pub(crate) fn completed(&mut self, key: &Key) {
         if let Some(needs_it) = self.keys.get_mut(key) {
             *needs_it = false;

@@ -28,15 +28,15 @@ pub(crate) struct Entry {
     pub(crate) look: Option<Box<Look>>,
     /// What was written and the cache may not show yet.
     pub(crate) ledger: Ledger,
-    /// Whether its status says that it waits for a rollout slot, if it does.
+    /// Whether its status reports that it waits for a rollout slot, if it does.
     pub(crate) queued: Option<Telling>,
     /// Whether the server has asked it to come later.
     pub(crate) patience: Patience,
 }
 
 impl Entry {
-    /// For this very object; one that was deleted and created anew starts afresh. What concerns requests stays: their
-    /// answers may yet come.
+    /// The entry is for this very object; one that was deleted and created again starts without. What concerns requests
+    /// stays: their answers may yet come.
     pub(crate) fn of(&mut self, uid: &str) -> &mut Self {
         let uid = Some(Uid::from(uid));
         if self.uid != uid {
@@ -55,7 +55,7 @@ impl Entry {
         }
     }
 
-    /// Everything is about to be listed anew, and others may have acted since: see the parts.
+    /// The watches are about to list everything again, and others may have acted since: see the parts.
     pub(crate) fn start_over(&mut self) {
         self.ledger.start_over();
         self.memory.start_over();

@@ -12,7 +12,7 @@ use crate::state::Engine;
 use crate::territory::{Kind, Ticket};
 
 impl Engine {
-    /// These are to be looked at.
+    /// Requeues these keys.
     pub fn requeue(&self, keys: impl IntoIterator<Item = Key>, now: Instant) {
         self.state().queue.requeue(keys, now);
     }
@@ -101,14 +101,14 @@ impl Engine {
         is_of_use
     }
 
-    /// A namespace is ours no more.
+    /// A namespace belongs to this operator no longer.
     pub fn let_go(&self, namespace: &str, now: Instant) {
         let gone = self.cache().let_go(namespace);
         self.requeue(gone, now);
     }
 
     /// Rollouts that wait begin when those under way wait for their pods; to be called every
-    /// [`SLOTS_LOOK`](crate::durations::SLOTS_LOOK). Says whether any does.
+    /// [`SLOTS_LOOK`](crate::durations::SLOTS_LOOK). Returns whether any does.
     pub fn grant_slots(&self, now: Instant) -> bool {
         let mut state = self.state();
         let granted = state.starts.grant(now);

@@ -30,7 +30,7 @@ mod newest;
 mod shard;
 mod snapshot;
 
-/// Whether sets are watched by label, so that leaving the watch need not mean deletion.
+/// Whether ReplicaSets are watched by label, so that leaving the watch need not mean deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// Leaving may mean that the label was removed.
@@ -45,7 +45,7 @@ pub struct Index {
     /// Everything by namespace: nothing is looked up without one.
     namespaces: BTreeMap<String, Namespace>,
     heeds_strays: bool,
-    /// The namespaces that it holds; `None` for all that it is told of.
+    /// The namespaces that it holds; `None` for all that the watches show.
     territory: Option<Territory>,
     /// What the watch of Deployments has shown.
     pub newest_workload: Newest,
@@ -111,15 +111,14 @@ impl Index {
         self.tidy(&key.namespace);
     }
 
-    /// A namespace of which nothing is kept takes no room.
+    /// A namespace without objects takes no room.
     fn tidy(&mut self, namespace: &str) {
         if self.namespaces.get(namespace).is_some_and(Namespace::is_empty) {
             self.namespaces.remove(namespace);
         }
     }
 
-    /// All Deployments were listed anew, or all of a namespace: what is not among them was deleted
-    /// meanwhile.
+    /// All Deployments, or those of a namespace, were listed again: what is not among them was deleted meanwhile.
     pub fn reset_workloads(
         &mut self,
         namespace: Option<&str>,
@@ -194,9 +193,8 @@ impl Index {
         left.map(|(name, _)| Key { namespace: namespace.to_owned(), name }).into_iter().collect()
     }
 
-    /// All ReplicaSets were listed anew, or all of a namespace: what is not among them left the
-    /// watch meanwhile. What is counts as it is, even if its version is lower: the cluster may come
-    /// from a backup.
+    /// All ReplicaSets, or those of a namespace, were listed again: what is not among them left the watch meanwhile.
+    /// What is counts as it is, even if its version is lower: the cluster may come from a backup.
     pub fn reset_sets(
         &mut self,
         namespace: Option<&str>,
@@ -228,7 +226,7 @@ impl Index {
         requeued.into_iter().collect()
     }
 
-    /// The namespaces of which a list that comes now shows everything: of the one that was listed, or of all.
+    /// The namespaces that a list that comes now shows in full: the one that was listed, or all.
     fn listable(&self, kind: Kind, namespace: Option<&str>) -> Vec<String> {
         let is_listed = |name: &&String| {
             namespace.is_none_or(|namespace| namespace == name.as_str()) && self.counts(kind, name)
@@ -255,7 +253,7 @@ impl Index {
         newest.falls_to(namespace.unwrap_or_default(), version);
     }
 
-    /// We deleted this set ourselves; when it leaves the watch nobody need ask why.
+    /// The operator deleted this ReplicaSet; when it leaves the watch nobody need ask why.
     pub fn expect_gone(&mut self, namespace: &str, uid: &str) {
         let uid = Uid::from(uid);
         if let Some(known) = self.namespaces.get_mut(namespace)
@@ -265,14 +263,14 @@ impl Index {
         }
     }
 
-    /// We did not delete it after all.
+    /// The operator did not delete it after all.
     pub fn expect_no_more(&mut self, namespace: &str, uid: &str) {
         if let Some(known) = self.namespaces.get_mut(namespace) {
             known.expected_gone.remove(&Uid::from(uid));
         }
     }
 
-    /// Whether a deleted set no longer shows, or shows as being deleted.
+    /// Whether a deleted ReplicaSet no longer shows, or shows as being deleted.
     #[must_use]
     pub fn shows_gone(&self, namespace: &str, uid: &str) -> bool {
         self.set(namespace, &Uid::from(uid)).is_none_or(|placed| placed.head().deleting)
@@ -301,14 +299,14 @@ impl Index {
         known.cloned().unwrap_or_default()
     }
 
-    /// Nobody asks why sets leave the watch: it is somebody else who deletes them. Who heeds strays
-    /// again looks for all sets without the label.
+    /// Nobody asks why ReplicaSets leave the watch: it is somebody else who deletes them. Who heeds strays
+    /// again looks for all ReplicaSets without the label.
     pub fn ignore_strays(&mut self) {
         self.heeds_strays = false;
         self.namespaces.values_mut().for_each(|known| known.strays.clear());
     }
 
-    /// From now on a set that leaves the watch is a stray, unless it was deleted by us.
+    /// From now on a ReplicaSet that leaves the watch is a stray, unless the operator deleted it.
     pub fn heed_strays(&mut self) {
         self.heeds_strays = true;
     }

@@ -20,7 +20,7 @@ struct Unseen {
     workload: Option<u64>,
     set: Option<u64>,
     gone: Vec<String>,
-    /// The ReplicaSets of writes of which nobody knows, or that conflicted.
+    /// The ReplicaSets of writes that conflicted, or have an unknown outcome.
     doubtful: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub enum Readiness {
     Ready,
     /// Not yet; look again then at the latest.
     Wait(Instant),
-    /// It had time enough.
+    /// The cache had time enough.
     Overdue,
 }
 
@@ -57,8 +57,8 @@ impl Ledger {
         self.unseen(now).gone.push(uid.to_owned());
     }
 
-    /// Nobody knows what came of a write to this ReplicaSet, or the cache is behind it. Who plans from such a cache
-    /// would count sizes wrong, so it is looked at before the next reconcile.
+    /// Nobody knows the outcome of a write to this ReplicaSet, or the cache is behind it. A plan from such a cache
+    /// would count sizes wrong, so the operator looks at the ReplicaSet before the next reconcile.
     pub(crate) fn doubts(&mut self, set: &str, now: Instant) {
         let doubtful = &mut self.unseen(now).doubtful;
         if !doubtful.iter().any(|known| known == set) {
@@ -105,8 +105,8 @@ impl Ledger {
         self.0.as_ref().map(|entry| (entry.since, entry.to_string()))
     }
 
-    /// Everything is about to be listed anew: what has been written before, those lists show. Only
-    /// what is in doubt may yet come.
+    /// The watches are about to list everything again: what has been written before, those lists show. Only what is in
+    /// doubt may yet come.
     pub(crate) fn start_over(&mut self) {
         self.0.take_if(|entry| {
             (entry.workload, entry.set) = (None, None);

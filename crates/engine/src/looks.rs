@@ -1,10 +1,10 @@
 //! Finds out what blocks a rollout that does not move: when its pods are listed, and what that showed.
 //!
-//! There is no watch on pods. Once a rollout has not moved for a while, or while a failure policy judges it by them, its
-//! pods are listed, a page a request;
-//! and the events of one of them, if their status does not say why they are not ready. All Deployments together
-//! share a few requests a second; `line.rs` says whose turn it is. A request follows a reconcile and never precedes it,
-//! so it delays the next reconcile of its own Deployment at most, and decisions do not wait for it.
+//! There is no watch on pods. Once a rollout has not moved for a while, or while a failure policy judges it by its
+//! pods, the operator lists them, a page a request. It also lists the events of one of them, if their status does not
+//! show why they are not ready. All Deployments together share a few requests a second; `line.rs` decides which comes
+//! next. A request follows a reconcile and never precedes it, so it delays the next reconcile of its own Deployment at
+//! most, and decisions do not wait for it.
 
 mod findings;
 mod line;
@@ -58,7 +58,7 @@ pub(crate) type Page = (Vec<Value>, Option<String>);
 /// What follows for a rollout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Course {
-    /// Whether other causes are known than before: they are to be reported.
+    /// Whether other causes are known than before, which the status has to report.
     pub(crate) is_news: bool,
     /// Whether there is evidence for or against a revision that is judged.
     pub(crate) is_evidence: bool,
@@ -66,7 +66,7 @@ pub(crate) struct Course {
     pub(crate) question: Option<Question>,
     /// When to come again otherwise.
     pub(crate) again: Option<Instant>,
-    /// Whether that is its turn.
+    /// Whether the Deployment is next in line.
     is_in_line: bool,
 }
 
@@ -112,7 +112,7 @@ impl Looks<'_> {
         course
     }
 
-    /// The answer to a question. Says what follows.
+    /// The answer to a question. Returns what follows.
     pub(crate) fn answered(&mut self, answer: Result<Page, Refusal>, times: (Instant, Timestamp)) -> Course {
         let look = self.look.as_mut();
         look.map(|look| look.answered(self.looking, answer, times)).unwrap_or_default()
@@ -153,7 +153,7 @@ impl Look {
         }
         let is_known = self.awaited.refusal.is_some() || self.has_looked_since();
         if is_late && self.found.is_none() && is_known {
-            // That much is known without a look.
+            // A conclusion may be possible without another look.
             is_news |= self.conclude(looking, now);
         }
         let due = self.looked.filter(|_| self.pods.is_idle()).map(|looked| looked + LOOK_AGAIN);
@@ -173,8 +173,8 @@ impl Look {
         Course { is_news, question: Some(self.ask(now)), ..Course::default() }
     }
 
-    /// The rollout waits for no pods. Says whether somebody looked a moment ago: that counts for the next look, should
-    /// the rollout stop again.
+    /// The rollout waits for no pods. Returns whether somebody looked a moment ago: that counts for the next look,
+    /// should the rollout stop again.
     fn is_kept(&mut self, now: Instant) -> bool {
         (self.found, self.evidence) = (None, Arc::default());
         self.awaited = Awaited::default();
@@ -230,7 +230,7 @@ impl Look {
         self.pods.is_whole && self.looked.is_some_and(|looked| looked >= self.still_since)
     }
 
-    /// Whether the rollout has moved since. Says whether what blocked it does so no more.
+    /// Whether the rollout has moved since. Returns whether what blocked it does so no more.
     fn compare(&mut self, awaited: &Awaited, now: Instant) -> bool {
         let is_another = self.awaited.uid != awaited.uid;
         let is_other = is_another || self.awaited.size != awaited.size;
@@ -256,7 +256,7 @@ impl Look {
         }
         self.still_since = now;
         if is_another || !awaited.is_judged {
-            // The pages of a revision that is judged go on: it may move all the time.
+            // The pages of a judged revision continue: it may move all the time.
             self.pods.start_over();
         }
         // Of another ReplicaSet nothing is known; this one is blocked no more.
@@ -271,7 +271,7 @@ impl Look {
         self.pods.ask(&self.awaited.selector, now)
     }
 
-    /// Makes blockers of what was read. Says whether the causes are others than before.
+    /// Makes blockers of what was read. Returns whether the causes changed.
     fn conclude(&mut self, looking: Looking, now: Instant) -> bool {
         let still = now.saturating_duration_since(self.still_since);
         let is_really_late = still >= looking.after.max(UNKNOWN_AFTER);

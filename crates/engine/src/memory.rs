@@ -34,12 +34,13 @@ impl Memory {
         self.orphans.is_some()
     }
 
-    /// Orphans are to be looked for anew.
+    /// The operator has to look for orphans again.
     pub(crate) fn forget_scouting(&mut self) {
         self.orphans = None;
     }
 
-    /// Others may have led since: orphans are to be looked for anew, and what failed before says nothing any more.
+    /// Others may have led since: the operator has to look for orphans again, and what failed before means nothing any
+    /// more.
     pub(crate) fn start_over(&mut self) {
         (self.orphans, self.dry_run_fails) = (None, None);
     }
@@ -105,8 +106,8 @@ impl Memory {
         Ok(answer)
     }
 
-    /// Whether a failed dry run is worth another try: the server did not say no, it was unwell.
-    /// Creating a set for want of an answer could restart every pod, so it is given some time.
+    /// Whether a failed dry run is worth another try: the server did not refuse, it was unwell. Creating a ReplicaSet
+    /// for want of an answer could restart every pod, so it is given some time.
     fn may_recover(&mut self, of: &Fingerprint, refusal: &Refusal, now: Instant) -> bool {
         let is_unwell = matches!(refusal.code, 0 | 408 | 409 | 429 | 500..);
         if !is_unwell {

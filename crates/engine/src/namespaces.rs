@@ -1,8 +1,8 @@
 //! Which namespaces belong to a shard: by their labels, and by what another shard may still do.
 //!
-//! A namespace with changed labels may have belonged to another shard until now, and that shard's requests
-//! may still be under way. So it joins only when some time has passed since the operator observed the
-//! change. One that was created with the shard's labels never belonged to another shard, and joins at once.
+//! A namespace with changed labels may have belonged to another shard until now, and that shard's requests may still be
+//! under way. So it joins only when some time has passed since the operator observed the change. One that was created
+//! with the shard's labels never belonged to another shard, and joins immediately.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -16,17 +16,17 @@ pub struct Sighting {
     pub name: String,
     /// `metadata.resourceVersion`.
     pub version: String,
-    /// Whether its labels are those of our shard.
+    /// Whether its labels are those of the operator's shard.
     pub is_selected: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// Nothing to us.
+    /// The namespace does not belong to this operator.
     Elsewhere,
-    /// Ours from then on.
+    /// The namespace belongs to this operator from then on.
     Joining(Instant),
-    /// Ours, for the time with this number.
+    /// The namespace belongs to this operator, for the time with this number.
     Ours(u64),
 }
 
@@ -55,12 +55,11 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// A watch shows a namespace, having missed none of its changes. True if it was ours, and is no
-    /// more.
+    /// A watch shows a namespace, having missed none of its changes. True if it leaves this operator.
     pub fn apply(&mut self, sighting: Sighting, now: Instant) -> bool {
         let Sighting { name, version, is_selected } = sighting;
         let Some(known) = self.all.get_mut(&name) else {
-            // It has just been created.
+            // The namespace has just been created.
             let standing = if is_selected { Standing::Joining(now) } else { Standing::Elsewhere };
             self.all.insert(name, Namespace { version, standing });
             return false;
@@ -69,13 +68,13 @@ impl Namespaces {
         known.labelled(is_selected, now)
     }
 
-    /// It is gone. True if it was ours.
+    /// The namespace is gone. True if it belonged to this operator.
     pub fn delete(&mut self, name: &str) -> bool {
         self.all.remove(name).is_some_and(|known| known.is_ours())
     }
 
-    /// All that there are were listed, and nobody knows what has happened meanwhile. One that has
-    /// changed may have been another shard's in between. Returns those that are ours no more.
+    /// All that exist were listed, and nobody knows what has happened meanwhile. A changed one may have been another
+    /// shard's in between. Returns those that leave this operator.
     pub fn reset(&mut self, listed: Vec<Sighting>, now: Instant) -> Vec<String> {
         let mut before = std::mem::take(&mut self.all);
         let mut left = Vec::new();
@@ -119,7 +118,7 @@ impl Namespaces {
         self.all.values().filter_map(due).min()
     }
 
-    /// The number of the time that a namespace is ours for; another one after it has left.
+    /// The number of the time that a namespace belongs to this operator; another one after it has left.
     #[must_use]
     pub fn stay(&self, name: &str) -> Option<u64> {
         match self.all.get(name)?.standing {
@@ -128,7 +127,7 @@ impl Namespaces {
         }
     }
 
-    /// Whether we have seen this version of a namespace, as a live read shows it.
+    /// Whether the operator has seen this version of a namespace, as a live read shows it.
     #[must_use]
     pub fn knows(&self, name: &str, version: &str) -> bool {
         let Some(known) = self.all.get(name) else { return false };
@@ -157,7 +156,7 @@ impl Namespace {
         matches!(self.standing, Standing::Ours(_))
     }
 
-    /// Its labels are such now. True if it was ours, and is no more.
+    /// The labels of a namespace are such now. True if it leaves this operator.
     fn labelled(&mut self, is_selected: bool, now: Instant) -> bool {
         let was_ours = self.is_ours();
         match (is_selected, self.standing) {

@@ -35,13 +35,13 @@ pub enum Scheduled {
     Yielded,
     /// No retry would help (S14.3).
     GivenUp,
-    /// It is tried again after this delay, having failed so often in a row.
+    /// The key is tried again after this delay, having failed this often in a row.
     Retry(Duration, u32),
 }
 
 impl Next {
-    /// What follows from the outcome of a reconcile that began then, by both clocks: its times are told by the wall
-    /// clock as it was then, which may have been set since.
+    /// What follows from the outcome of a reconcile that began then, by both clocks: its times are by the wall clock as
+    /// it was then, which may have been set since.
     #[must_use]
     pub fn after(outcome: Outcome, timestamp: Timestamp, begun: Instant) -> Self {
         let reason = match (outcome.error, outcome.requeue) {
@@ -66,7 +66,7 @@ impl Next {
         }
     }
 
-    /// Tells the queue.
+    /// Passes it to the queue.
     pub fn apply<K: Clone + Eq + Hash + Ord>(
         &self,
         queue: &mut Queue<K>,

@@ -1,4 +1,4 @@
-//! Deployments whose requests the server has asked to delay (`Retry-After`), or did not answer in time.
+//! Deployments with requests that the server has asked to delay (`Retry-After`), or did not answer in time.
 //!
 //! This is for each Deployment and not for all. A webhook can also answer so, and would then delay others. A huge
 //! object can take the server longer to refuse than the operator waits for other answers: the next request of its
@@ -112,7 +112,7 @@ mod tests {
             assert_eq!(patience.until(&key("huge"), &mut slow, now), Some(now + pause));
             now += pause;
         }
-        // It took long, so the next one may.
+        // The request took long, so the next one may.
         patience.answered(create, ANSWER_LIMIT);
         patience.answered(delete, Duration::from_secs(1));
         assert_eq!(patience.limit(), ANSWER_LIMIT_MAX);

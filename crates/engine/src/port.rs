@@ -102,8 +102,8 @@ pub enum Request {
         /// Where the page before ended; `None` for the first one.
         from: Option<String>,
     },
-    /// Reads the pods that a Deployment selects. The Deployment is to be requeued when one of them ends,
-    /// until [`Note::PodsNoMore`].
+    /// Reads the pods that a Deployment selects. The port requeues the Deployment when one of them ends, until
+    /// [`Note::PodsNoMore`].
     ListPods {
         /// The Deployment.
         key: Key,
@@ -134,7 +134,7 @@ pub enum Request {
         namespace: String,
         /// The whole object.
         object: Box<RawValue>,
-        /// Whether the server is only to say what it would store.
+        /// Whether the server only returns what it would store.
         is_dry_run: bool,
     },
     /// Changes an object.
@@ -149,7 +149,7 @@ pub enum Request {
         patch: Patch,
         /// Whether its status is changed, and nothing else.
         of_status: bool,
-        /// Whether the reply is to be the whole object and not only its version.
+        /// Whether the reply has to be the whole object and not only its version.
         wants_object: bool,
     },
     /// Deletes a ReplicaSet if it is still the one, in the version, that was seen.
@@ -181,7 +181,7 @@ pub enum Labels {
     Unmanaged,
 }
 
-/// A patch, as its content type says.
+/// A patch of this content type.
 #[derive(Clone, Debug)]
 pub enum Patch {
     /// RFC 7396.
@@ -216,7 +216,7 @@ pub enum Cause<'a> {
     Act(&'a Action),
     /// A change of owner.
     OwnerChange(&'a OwnerChange),
-    /// Our label has to be on a ReplicaSet for the watch to show it.
+    /// The operator's label has to be on a ReplicaSet for the watch to show it.
     Label,
 }
 
@@ -225,9 +225,9 @@ pub enum Cause<'a> {
 pub enum Note<'a> {
     /// The cache does not show yet what was written before.
     CacheBehind,
-    /// It has not for too long: the Deployment and its sets are read live.
+    /// The cache has been behind for too long: the Deployment and its ReplicaSets are read live.
     ReadsLive,
-    /// The lists of a start have not come, and the Deployment was edited: it and its sets are read live.
+    /// The lists of a start have not come, and the Deployment was edited: it and its ReplicaSets are read live.
     ReadsEarly,
     /// A reconcile begins from this.
     Begins(&'a Workload, &'a [ReplicaSet]),
@@ -239,8 +239,8 @@ pub enum Note<'a> {
     DryRunRefused(&'a Refusal),
     /// A ReplicaSet with the name of the one to be created is there.
     Found(&'a ReplicaSet),
-    /// A ReplicaSet of ours has another template than the one that it was created from: its name, and the first field
-    /// of the template that differs, as a JSON pointer.
+    /// An owned ReplicaSet has another template than the one that it was created from: its name, and the first field of
+    /// the template that differs, as a JSON pointer.
     Changed(&'a str, &'a str),
     /// An action was carried out, or refused.
     Acted(&'a Workload, &'a Action, Result<(), &'a Refusal>),
@@ -248,13 +248,13 @@ pub enum Note<'a> {
     OwnerChanged(&'a OwnerChange),
     /// An event for the Deployment.
     Event(&'a Workload, &'a Event),
-    /// A ReplicaSet of ours had lost our label, which was put back.
+    /// An owned ReplicaSet had lost the operator's label, which was restored.
     LabelRestored(&'a str),
-    /// A ReplicaSet lost our label and its owner, and is left alone.
+    /// A ReplicaSet lost the operator's label and its owner, and is left alone.
     LeftAlone(&'a str),
-    /// An orphan gets our label, to be adopted.
+    /// An orphan gets the operator's label, to be adopted.
     LabelsOrphan(&'a str),
-    /// An orphan matches and lacks our label: its name, and the command that hands it over.
+    /// An orphan matches and lacks the operator's label: its name, and the command that hands it over.
     Orphan(&'a str, &'a str),
     /// The Deployment is left to another controller.
     GivesWay(&'a Rival, &'a str),
@@ -266,7 +266,7 @@ pub enum Note<'a> {
     PodsNoMore,
     /// The reconcile is over.
     Ended(&'a Outcome),
-    /// The Deployment is gone, or ours no more.
+    /// The Deployment is gone, or belongs to this operator no longer.
     Forgotten,
     /// Other keys were requeued.
     Requeued,

@@ -23,10 +23,10 @@ use crate::waits::{Reason, Wait};
 
 pub use news::Cause;
 
-/// When so many keys are known to cool down, those that do so no more are forgotten.
+/// When this many keys are known to cool down, those that do so no more are forgotten.
 const KEYS_MANY: usize = 64;
-/// From this many failures in a row on (that is, delays from 640 ms), an event does not requeue a
-/// key at once but after [`HEED_AFTER`], or at the end of its delay if that is sooner.
+/// From this many failures in a row on (that is, delays from 640 ms), an event does not requeue a key immediately. It
+/// does so after [`HEED_AFTER`], or at the end of its delay if that is sooner.
 const FAILURES_MANY: u32 = 8;
 /// Retries of all keys together: one each [`BUCKET_INTERVAL`] once this many are used up (S14.1).
 const BUCKET_SIZE: u32 = 100;
@@ -34,7 +34,7 @@ const BUCKET_SIZE: u32 = 100;
 /// A queue of keys; see the module.
 pub struct Queue<K> {
     ready: VecDeque<K>,
-    /// What is to be worked on, and since when.
+    /// What waits for a worker, and since when.
     dirty: HashMap<K, Instant>,
     /// What is in work.
     processing: HashMap<K, InWork>,
@@ -44,14 +44,14 @@ pub struct Queue<K> {
     due: HashMap<K, Wait>,
     timers: BinaryHeap<Reverse<(Instant, K)>>,
     failures: HashMap<K, Failures>,
-    /// Events that have come and are not acted upon yet.
+    /// Events that have come, and have not led to a reconcile yet.
     gathering: HashMap<K, Gathering>,
     /// Until when what happens to each key follows closely on what happened before.
     lively: HashMap<K, Instant>,
-    /// When so many keys are known to be lively, those that are so no more are forgotten.
+    /// When this many keys are known to be lively, those that are so no more are forgotten.
     lively_many: usize,
     cooldowns: HashMap<K, Cooldown>,
-    /// Bad news that is to be told.
+    /// Keys with bad news that the status has to report.
     urgent: HashSet<K>,
     /// When the bucket is empty no more: the "theoretical arrival time" of a leaky bucket.
     bucket: Instant,
@@ -160,13 +160,13 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Until when this key may go on to cool down, if what it waits for is not there yet.
+    /// Until when this key may continue to cool down, if what it waits for is not there yet.
     #[must_use]
     pub fn cooldown_until(&self, key: &K, now: Instant) -> Option<Instant> {
         self.cooldowns.get(key).map(|cooldown| cooldown.most).filter(|most| *most > now)
     }
 
-    /// The worker is through with this key. True if it is to be worked on again at once.
+    /// The worker has finished this key. True if the key needs a worker again immediately.
     pub fn done(&mut self, key: &K) -> bool {
         self.processing.remove(key);
         let again = self.dirty.contains_key(key);
@@ -187,7 +187,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.is_closed
     }
 
-    /// Whether nothing is to be done, now or later, but for what is in work.
+    /// Whether there is nothing to do, now or later, except for what is in work.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ready.is_empty() && self.due.is_empty()
@@ -241,8 +241,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// The earlier of two times counts: what runs early looks at everything anyway, and says
-    /// anew when it wants to run next.
+    /// The earlier of two times counts: what runs early looks at everything anyway, and reports again when it wants to
+    /// run next.
     fn delay(&mut self, key: K, due: Instant, reason: Reason) {
         if self.dirty.contains_key(&key) || self.due.get(&key).is_some_and(|known| known.until <= due) {
             return;
@@ -265,7 +265,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         let cooldown_end = self.cooldowns.get(&key).map_or(now, |cooldown| cooldown.least);
         let due = (now + COALESCE).min(began + GATHER_MAX).max(cooldown_end);
         if known.is_some_and(|gathering| self.is_due(&key, gathering.due)) {
-            // It goes on. (Else the key comes sooner for another reason.)
+            // The cooldown continues. (Else the key comes sooner for another reason.)
             self.due.remove(&key);
         }
         self.gathering.insert(key.clone(), Gathering { began, due });
@@ -307,7 +307,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         Some((key, now.saturating_duration_since(since)))
     }
 
-    /// When the next delayed key comes, if none is to be taken now.
+    /// When the next delayed key comes, if there is none to take now.
     pub fn next_due(&mut self) -> Option<Instant> {
         loop {
             let Reverse((due, key)) = self.timers.peek()?;

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use crate::durations::{QUEUED_TELLING_INTERVAL, QUEUED_TOLD_AFTER};
 
-/// When the next status is to say that its rollout waits.
+/// When the next status has to report that its rollout waits.
 #[derive(Default)]
 pub(crate) struct Queued {
-    /// When the next one that comes to be told may be.
+    /// When the next one that comes may be reported.
     next: Option<Instant>,
     /// When the last one was.
     last: Option<Instant>,
@@ -17,17 +17,17 @@ pub(crate) struct Queued {
 /// How far the status of one that waits is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Telling {
-    /// It has not waited long enough before then.
+    /// The rollout has not waited long enough before then.
     Early(Instant),
-    /// It has; this is its place among those that are told one by one.
+    /// The rollout has waited long enough; this is its place among those that are reported one by one.
     Due(Instant),
-    /// Its status says so.
+    /// Its status reports it.
     Told,
 }
 
 impl Queued {
-    /// The rollout waits. Says when its status may be written, which may be now: then it counts as written,
-    /// whatever comes of it. `None` if that has been done.
+    /// The rollout waits. Returns when its status may be written, which may be now: then it counts as written, whatever
+    /// the outcome. `None` if that has been done.
     pub(crate) fn waits(&mut self, telling: &mut Option<Telling>, now: Instant) -> Option<Instant> {
         let telling = telling.get_or_insert(Telling::Early(now + QUEUED_TOLD_AFTER));
         if let Telling::Early(time) = *telling
@@ -40,7 +40,7 @@ impl Queued {
         let time = match *telling {
             Telling::Told => return None,
             Telling::Early(time) => return Some(time),
-            // Whoever comes late must not meet the next one.
+            // A rollout that comes late must not meet the next one.
             Telling::Due(place) => self.last.map_or(place, |last| place.max(last + QUEUED_TELLING_INTERVAL)),
         };
         if time <= now {

@@ -13,16 +13,16 @@ use plan::{Aftermath, Ask, Awaited, Observed, Plan, ReplicaSet, Requeue, Step, V
 
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
-/// How often a reconcile may plan again. Questions (template, dry run, a set's template, pods),
-/// one round of changes of owner and one name that turned out to be ours are six; the rest is room.
+/// How often a reconcile may plan again. Questions (template, dry run, a ReplicaSet's template, pods), one round of
+/// changes of owner and one name of an owned ReplicaSet are six; the rest is room.
 const STEPS_MAX: usize = 12;
 
-/// What came of a reconcile.
+/// The outcome of a reconcile.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Why it ended early, if it did.
     pub error: Option<ReconcileError>,
-    /// When to look again without being told.
+    /// When to look again without an event.
     pub requeue: Requeue,
     /// Why the rollout is where it is; `None` when planning did not get that far.
     pub why: Option<Why>,
@@ -98,7 +98,7 @@ struct Reconcile<'a, C> {
 /// What follows when a plan has been carried out as far as it could be.
 enum Then {
     End,
-    /// Plan again with this set, which turned out to be ours.
+    /// Plan again with this ReplicaSet, which belongs to the Deployment.
     With(Box<ReplicaSet>),
     /// Plan again without cuts, and end with this.
     WithoutCuts(ReconcileError),
@@ -210,7 +210,7 @@ impl<C: Cluster> Reconcile<'_, C> {
 
     async fn explain(&self, plan: &Plan, index: usize, refusal: &Refusal) -> Result<plan::Failure, Refusal> {
         if refusal.is_not_sent() {
-            // Nothing was refused, and nothing is to be reported: the reconcile ends here.
+            // Nothing was refused, and there is nothing to report: the reconcile ends here.
             return Err(refusal.clone());
         }
         if refusal.namespace_terminating {

@@ -15,7 +15,8 @@ use crate::durations::{RIVAL_SILENCE, RIVAL_WINDOW};
 
 pub use writer::{FIELD_MANAGER, ManagedFields, Writer};
 
-/// How many of our writes one manager may undo within [`RIVAL_WINDOW`] until it counts as a rival.
+/// How many of the operator's writes one manager may undo within [`RIVAL_WINDOW`] until it counts as a competing
+/// controller.
 const UNDONE_MAX: usize = 3;
 
 /// Reason of the event on the Deployment, and of the refusal that ends the reconcile.
@@ -61,7 +62,7 @@ impl Sighting {
     }
 }
 
-/// The manager that a Deployment is left to, and when it was last heard of.
+/// The manager that a Deployment is left to, and when its last write was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
     /// As it calls itself in `metadata.managedFields`.
@@ -69,23 +70,23 @@ pub struct Rival {
     heard: Instant,
 }
 
-/// One Deployment, once we have written its status.
+/// One Deployment, once the operator has written its status.
 #[derive(Default)]
 pub(crate) struct Rivalry(pub(crate) Option<Box<Known>>);
 
-/// What is known since our first write.
+/// What is known since the operator's first write.
 #[derive(Default)]
 pub(crate) struct Known {
-    /// Version that our last write came to, and what it said; `None` once it counts as undone.
+    /// Version of the operator's last write, and its content; `None` once it counts as undone.
     written: Option<(u64, Counters)>,
     seen: Option<Sighting>,
-    /// Who undid a write of ours, and when.
+    /// Who undid a write of the operator, and when.
     undone: Vec<(String, Instant)>,
     rival: Option<Rival>,
 }
 
 impl Rivalry {
-    /// Our status was accepted, and became this version.
+    /// The operator's status was accepted, and became this version.
     pub(crate) fn wrote(&mut self, version: u64, counters: Counters) {
         self.0.get_or_insert_default().written = Some((version, counters));
     }
@@ -97,8 +98,8 @@ impl Rivalry {
         }
     }
 
-    /// Counters are about to be written. If that would be one repair too many, says who is given
-    /// way to from now on.
+    /// Counters are about to be written. If that would be one repair too many, returns the manager to give way to from
+    /// now on.
     pub(crate) fn objection(&mut self, counters: &Counters, now: Instant) -> Option<Rival> {
         let entry = self.0.as_mut()?;
         let manager = entry.undone_by(counters)?;
@@ -113,8 +114,8 @@ impl Rivalry {
         Some(rival)
     }
 
-    /// Until when the Deployment is left to a rival, if it is. When that has been silent for long
-    /// enough we try again; undone once more within a minute, we give way at once.
+    /// Until when the Deployment is left to a competing controller, if it is. When that has been silent for long
+    /// enough, the operator tries again; undone once more within a minute, it gives way immediately.
     pub(crate) fn yields_until(&mut self, now: Instant) -> Option<Instant> {
         let entry = self.0.as_mut()?;
         let rival = entry.rival.take()?;
@@ -143,7 +144,7 @@ impl Known {
         self.seen = Some(sighting);
     }
 
-    /// Who replaced what we wrote last, if these counters would only restore it.
+    /// Who replaced what the operator wrote last, if these counters would only restore it.
     fn undone_by(&self, planned: &Counters) -> Option<String> {
         let ((version, written), seen) = (self.written.as_ref()?, self.seen.as_ref()?);
         let writer = seen.writer.as_ref().filter(|writer| writer.is_foreign())?;

@@ -1,5 +1,5 @@
-//! Deployments that wait for their turn. Namespaces take turns, so that many in one delay no other; within a namespace,
-//! the first come is the first served.
+//! Deployments that wait in line. Namespaces alternate, so that many in one delay no other; within a namespace, the
+//! first come is the first served.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ops::Bound;
@@ -17,14 +17,14 @@ pub(crate) struct Rotation {
 }
 
 impl Rotation {
-    /// It waits from now on, unless it does already.
+    /// The key waits from now on, unless it does already.
     pub(crate) fn enter(&mut self, key: &Key) {
         if self.is_waiting.insert(key.clone()) {
             self.waiting.entry(key.namespace.clone()).or_default().push_back(key.name.clone());
         }
     }
 
-    /// It does not wait anymore.
+    /// The key does not wait anymore.
     pub(crate) fn leave(&mut self, key: &Key) {
         if self.is_waiting.remove(key)
             && let Some(names) = self.waiting.get_mut(&key.namespace)
@@ -44,8 +44,8 @@ impl Rotation {
         self.waiting.is_empty()
     }
 
-    /// How many have their turn before a key that waits, if nobody else comes: those of its namespace that came sooner,
-    /// and those of other namespaces. `None` if it does not wait.
+    /// How many are before a key that waits, if nobody else comes: those of its namespace that came sooner, and those
+    /// of other namespaces. `None` if it does not wait.
     pub(crate) fn before(&self, key: &Key) -> Option<usize> {
         let own = self.waiting.get(&key.namespace)?.iter().position(|name| *name == key.name)?;
         // In a round, those after the namespace that had the last turn come first.
@@ -65,14 +65,14 @@ impl Rotation {
         Some(Key { namespace: namespace.clone(), name: names.front()?.clone() })
     }
 
-    /// The first has its turn, and waits no more.
+    /// The first one leaves the line.
     pub(crate) fn pop(&mut self) -> Option<Key> {
         let key = self.first()?;
         self.take(&key);
         Some(key)
     }
 
-    /// This one has a turn, and waits no more.
+    /// This one leaves the line.
     pub(crate) fn take(&mut self, key: &Key) {
         self.leave(key);
         self.last.clone_from(&key.namespace);

@@ -1,12 +1,11 @@
-//! Rollout slots. When hundreds of rollouts are requested at once, running all of them together finishes no
-//! sooner than one after the other, and none finishes early. So the operator finishes those under way
-//! first.
+//! Rollout slots. When hundreds of rollouts are requested together, running all of them together finishes no sooner
+//! than one after the other, and none finishes early. So the operator finishes those under way first.
 //!
-//! Only a rollout that keeps the cluster's controllers busy holds a slot. One with all its pods, ready or
-//! not, frees it: half a second later, or at once where pods have been observed to take longer than that.
-//! So a stuck rollout delays no other, and many with slow pods run side by side. One with pods still to be
-//! created or deleted waits for a busy server, and starting more would keep it waiting longer. The number
-//! of slots follows from the load (`limit.rs`). Namespaces share the slots.
+//! Only a rollout that keeps the cluster's controllers busy holds a slot. One with all its pods, ready or not, frees
+//! it: half a second later, or immediately where pods have been observed to take longer than that. So a stuck rollout
+//! delays no other, and many with slow pods run side by side. One with pods still to be created or deleted waits for a
+//! busy server, and starting more would keep it waiting longer. The number of slots follows from the load (`limit.rs`).
+//! Namespaces share the slots.
 
 mod limit;
 
@@ -24,7 +23,7 @@ pub(crate) use limit::Limit;
 /// Who is under way, and who waits.
 pub struct Starts {
     limit: Limit,
-    /// For how long one whose pods are there is waited for: not at all, once pods turn out to be slow.
+    /// For how long a rollout with all its pods is waited for: not at all, once pods turn out to be slow.
     still_after: Duration,
     moving: HashMap<Key, Moving>,
     waiting: Rotation,
@@ -34,12 +33,12 @@ pub struct Starts {
 struct Moving {
     /// Until when it counts as under way.
     until: Instant,
-    /// Whether a ReplicaSet was written for it. Before that, the slot is unused, and the pods that are there are
-    /// those of the template that it replaces: they say nothing about it.
+    /// Whether a ReplicaSet was written for it. Before that, the slot is unused, and the pods that are there are those
+    /// of the template that it replaces: they mean nothing for it.
     wrote: bool,
     /// When it began, until its pods are there for the first time.
     begun: Option<Instant>,
-    /// Since when its sets have had all pods that they were asked for.
+    /// Since when its ReplicaSets have had all pods that they were asked for.
     served: Option<Instant>,
 }
 
@@ -63,10 +62,10 @@ pub struct Grant {
     pub others: Vec<Key>,
 }
 
-/// Whether a reconcile over this Deployment would begin a rollout: its template is new, or came back, no pod
-/// of it was asked for yet, and pods of another template are to go. A change of size waits for nobody, and
-/// neither does a Deployment without pods: it disturbs none. Pins and reverts do not wait, either: they are for
-/// emergencies, and the template gets no pods (FP-10, FP-11).
+/// Whether a reconcile over this Deployment would begin a rollout: its template is new, or was restored, no pod of it
+/// was asked for yet, and pods of another template have to go. A change of size waits for nobody, and neither does a
+/// Deployment without pods: it disturbs none. Pins and reverts do not wait, either: they are for emergencies, and the
+/// template gets no pods (FP-10, FP-11).
 #[must_use]
 pub fn is_start(observed: &Observed, now: Timestamp) -> bool {
     let Observed { workload, sets, .. } = observed;
@@ -103,8 +102,8 @@ impl Starts {
         Grant { is_now, others }
     }
 
-    /// It begins no rollout anymore: it was paused, say, or its template came back. So it waits no longer, and
-    /// hands its slot on if it got one. Returns the keys that get a slot by that.
+    /// The Deployment begins no rollout anymore: for example, it was paused, or its template was restored. So it waits
+    /// no longer, and hands its slot on if it got one. Returns the keys that get a slot by that.
     pub fn declines(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         self.waiting.leave(key);
         self.hands_on(key, now)
@@ -159,7 +158,7 @@ impl Starts {
         self.grant(now)
     }
 
-    /// Its sets were seen to have all pods that they were asked for; see [`ReplicaSet::is_served`]. Tells
+    /// Its ReplicaSets were seen to have all pods that they were asked for; see [`ReplicaSet::is_served`]. Returns
     /// those that get a slot.
     pub fn served(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         let is_reached = !self.waiting.is_empty();
@@ -188,7 +187,7 @@ impl Starts {
         self.grant(now)
     }
 
-    /// Pods that were waited for came soon, or not. Where they do, whose place is given away at once has
+    /// Pods that were waited for came soon, or not. Where they do, a rollout that gives its slot away immediately has
     /// soon more to do, beside the one that got it.
     fn learn(&mut self, is_quick: bool) {
         self.still_after = if is_quick { STILL_AFTER } else { self.still_after / 2 };

@@ -21,22 +21,22 @@ use crate::starts::{Limit, Starts};
 use crate::templates::Templates;
 use crate::waits::{Facts, Standing, Wait};
 
-/// What becomes of orphans that match a selector and lack our label.
+/// What happens to orphans that match a selector and lack the operator's label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adoption {
-    /// They are reported, with the command that hands them over.
+    /// The operator reports them, with the command that hands them over.
     Labelled,
-    /// They get the label, and are adopted as apps/v1 would.
+    /// The operator labels them, and adopts them as apps/v1 would.
     Any,
 }
 
 /// What a few rollouts report together.
 const BUSY_AT: usize = 20;
 
-/// What an operator may be told to do otherwise.
+/// What an operator may be configured to do otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// What becomes of orphans without our label.
+    /// What happens to orphans without the operator's label.
     pub adoption: Adoption,
     /// Whether rollouts wait for slots.
     pub starts: bool,
@@ -62,7 +62,7 @@ impl Default for Settings {
 
 /// What is known beside the cache: an entry for each Deployment, and who comes when.
 pub struct State {
-    /// Which Deployments are to be looked at, and when.
+    /// Which Deployments to look at, and when.
     pub queue: Queue<Key>,
     pub(crate) entries: HashMap<Key, Entry>,
     /// Templates that are about to be needed.
@@ -73,7 +73,7 @@ pub struct State {
     pub(crate) load: Load,
     /// When statuses may report that their rollouts wait for a slot.
     pub(crate) queued: Queued,
-    /// Whose pods are read when.
+    /// Which pods are read when.
     pub(crate) line: Line,
     /// What is looked at before lists have come.
     pub(crate) early: Early,
@@ -115,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// The API whose Deployments it reconciles.
+    /// The API of the Deployments that it reconciles.
     #[must_use]
     pub fn flavour(&self) -> Flavour {
         self.flavour
@@ -132,7 +132,7 @@ impl Engine {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An attempt at this key ended so; says when it comes again, and releases it.
+    /// An attempt at this key ended so; returns when it comes again, and releases it.
     pub fn schedule(&self, key: &Key, next: &Next, now: Instant) -> Scheduled {
         let queue = &mut self.state().queue;
         let scheduled = next.apply(queue, key, now);
@@ -176,8 +176,8 @@ impl Engine {
         state.queue.requeue(keys, now);
     }
 
-    /// Everything is about to be listed anew: what these lists show anyhow is waited for no more. Others
-    /// have written since anything else was looked at, or may have.
+    /// The watches are about to list everything again: what these lists show anyhow is waited for no more. Others have
+    /// written since anything else was looked at, or may have.
     pub fn start_over(&self) {
         let mut state = self.state();
         state.entries.values_mut().for_each(Entry::start_over);
@@ -198,8 +198,8 @@ impl State {
         self.entries.get_mut(key)
     }
 
-    /// Nothing is remembered of a Deployment that is gone, or ours no more. Says whether others may
-    /// begin by that.
+    /// Nothing is remembered of a Deployment that is gone, or belongs to this operator no longer. Returns whether
+    /// others may begin by that.
     pub(crate) fn forget(&mut self, key: &Key, now: Instant) -> bool {
         self.entries.remove(key);
         self.templates.forget(key);
@@ -215,7 +215,7 @@ impl State {
         [entry.patience.until(key, &mut self.slow, now), entry.rivalry.yields_until(now)]
     }
 
-    /// When the status of a rollout that waits for a slot is to say so.
+    /// When the status of a rollout has to report that it waits for a slot.
     pub(crate) fn reports_queued(&mut self, key: &Key, now: Instant) -> Option<Instant> {
         self.queued.waits(&mut self.entries.entry(key.clone()).or_default().queued, now)
     }
@@ -261,7 +261,7 @@ impl State {
         self.entries.iter().filter_map(|(key, entry)| Some((key, entry.look.as_ref()?.blocked()?)))
     }
 
-    /// Requeues keys; says whether there were any.
+    /// Requeues keys; returns whether there were any.
     pub(crate) fn requeue(&mut self, keys: Vec<Key>, now: Instant) -> bool {
         let is_any = !keys.is_empty();
         self.queue.requeue(keys, now);

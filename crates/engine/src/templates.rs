@@ -54,7 +54,7 @@ impl Templates {
         is_it.then(|| kept.template.clone())
     }
 
-    /// It is needed no more.
+    /// The template is needed no more.
     pub(crate) fn forget(&mut self, key: &Key) {
         if let Some(kept) = self.kept.remove(key) {
             self.bytes -= kept.template.text().len();

@@ -14,7 +14,7 @@ use crate::index::heads::Placed;
 use crate::index::key::Key;
 use crate::packed::Packed;
 
-/// What a watch says, or a list stands for.
+/// What a watch shows, or a list stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Deployments.
@@ -23,7 +23,7 @@ pub enum Kind {
     Sets,
 }
 
-/// What a watch has told of an object.
+/// What a watch has shown of an object.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// And when that was.
@@ -77,9 +77,9 @@ pub struct Ticket {
 /// How much of one kind in one namespace the cache shows.
 #[derive(Debug)]
 enum Shown {
-    /// Nothing before its list comes; what is told meanwhile.
+    /// Nothing before its list comes; what the watch shows meanwhile.
     Awaited(Vec<Change>),
-    /// All up to this version, and what was told since.
+    /// All up to this version, and what the watch has shown since.
     From(u64),
 }
 
@@ -119,11 +119,11 @@ impl Part {
 /// What a list of the whole cluster means for a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// It shows what there is.
+    /// The list shows what there is.
     Counts,
-    /// It began before the namespace was taken in: what is known stays until its own list comes.
+    /// The list began before the namespace was taken in: what is known stays until its own list comes.
     Nothing,
-    /// The namespace is none of ours.
+    /// The namespace is foreign.
     Foreign,
 }
 
@@ -131,7 +131,7 @@ pub(crate) enum Meaning {
 #[derive(Debug, Default)]
 pub(crate) struct Territory {
     parts: HashMap<String, Part>,
-    /// Counts up with every event whose order matters.
+    /// Counts up with every event that has an order.
     now: u64,
     /// When the list of the whole cluster began that is read, or was read last: of each kind.
     workloads_begun: u64,
@@ -161,7 +161,7 @@ impl Territory {
         self.parts.entry(namespace.to_owned()).or_insert_with(part);
     }
 
-    /// They are not any more.
+    /// The kinds are watched no more.
     pub(crate) fn let_go(&mut self, namespace: &str) {
         self.parts.remove(namespace);
     }
@@ -172,7 +172,7 @@ impl Territory {
         unlisted.map(|(name, part)| Ticket { namespace: name.clone(), number: part.since }).collect()
     }
 
-    /// A change that is to be carried out now, if it is.
+    /// A change to carry out now, if it is.
     pub(crate) fn observe(&mut self, change: Change) -> Option<Change> {
         match self.parts.get_mut(&*change.namespace())?.of(change.kind()) {
             Shown::Awaited(told) => {
@@ -188,8 +188,8 @@ impl Territory {
         self.parts.get(&ticket.namespace).is_some_and(|part| part.since == ticket.number && !part.is_whole())
     }
 
-    /// A list of one namespace has come, which shows all up to this version. Returns what was told
-    /// since; nothing if what the list shows is there already.
+    /// A list of one namespace has come, which shows all up to this version. Returns what the watch has shown since;
+    /// nothing if what the list shows is there already.
     pub(crate) fn fill(&mut self, kind: Kind, namespace: &str, version: u64) -> Option<Vec<Change>> {
         let part = self.parts.get_mut(namespace)?;
         match std::mem::replace(part.of(kind), Shown::From(version)) {
@@ -235,10 +235,10 @@ impl Territory {
         }
     }
 
-    /// That list has come. Returns the namespaces that are whole by it, and were not.
+    /// The list of the cluster has come. Returns the namespaces that are whole by it, and were not.
     ///
-    /// Those that it means nothing for have to be listed anew: from here on the watch goes on behind
-    /// this list, and what it told before that of them may never have come.
+    /// Those that it means nothing for have to be listed again: from here on the watch continues behind this list, and
+    /// what it showed before that of them may never have come.
     pub(crate) fn reset(&mut self, kind: Kind) -> Vec<String> {
         let names: Vec<String> = self.parts.keys().cloned().collect();
         let mut whole = Vec::new();

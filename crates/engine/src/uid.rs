@@ -50,7 +50,7 @@ pub(crate) fn uuid_text(bytes: &[u8; 16]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// The bytes of exactly so many lower-case hexadecimal digits.
+/// The bytes of exactly this many lower-case hexadecimal digits.
 pub(crate) fn from_hex<const N: usize>(mut digits: impl Iterator<Item = u8>) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     for byte in &mut bytes {

@@ -80,7 +80,7 @@ impl fmt::Display for Reason {
 /// How long a key waits at most, and what for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// It comes again then at the latest.
+    /// The key comes again then at the latest.
     pub until: Instant,
     /// What it waits for.
     pub reason: Reason,

@@ -1,5 +1,5 @@
-//! The files of a crate that ships form no large circles, and where it has rooms, none needs one of a room above
-//! its own: a reader of one file need not read the whole crate.
+//! The files of a crate that ships form no large circles. Where it has rooms, no room needs one above its own. So a
+//! reader of one file need not read the whole crate.
 //!
 //! A file needs another one if it names something in it: in a `use`, or by a path in its code. A name that a
 //! module hands on (`pub use`) needs that module and the file that defines it. Tests do not count.
@@ -14,8 +14,8 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 /// The most files that may need each other.
 const CIRCLE_MAX: usize = 3;
 
-/// The rooms of a crate, from the floor up. To a room belong the files whose paths begin so; of several such beginnings,
-/// the longest counts.
+/// The rooms of a crate, from the floor up. To a room belong the files with paths that begin so; of several such
+/// beginnings, the longest counts.
 type Rooms = &'static [&'static [&'static str]];
 const OF_PLANNER: Rooms =
     &[&["model"], &["course"], &["moves"], &["decide"], &["report"], &["refused"], &["lib"]];
@@ -323,7 +323,7 @@ fn a_planted_circle_is_found() {
     }
     let circle = ["a/b.rs", "a/c.rs", "a/d/e.rs", "a/keys.rs"];
     let direct = BTreeSet::from(circle);
-    // Whoever hands a name on is in the circle, too.
+    // A file that hands a name on is in the circle, too.
     let handed: BTreeSet<_> = circle.into_iter().chain(["a/lib.rs"]).collect();
     for (text, circle) in [
         ("use crate::b::{Kept as B};", direct),

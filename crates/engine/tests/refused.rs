@@ -136,7 +136,7 @@ fn the_step_up_is_taken_without_the_cut() {
     assert!(outcome.deviations.contains("S6.13"));
 }
 
-/// What was seen is out of date, so nothing more is built upon it.
+/// What was seen is out of date, so nothing more is built on it.
 #[test]
 fn a_conflict_ends_the_reconcile() {
     let cluster = Stubborn { reason: "Conflict", refuses: |from, to| to < from, asked: Mutex::default() };
@@ -145,8 +145,8 @@ fn a_conflict_ends_the_reconcile() {
     assert!(outcome.error.is_some_and(|error| error.retry && error.conflict));
 }
 
-/// Of the five pods that the sets had before the cut, one is unavailable: as upstream's reconcile says
-/// that ends with the cut.
+/// Of the five pods that the ReplicaSets had before the cut, one is unavailable: as upstream's reconcile reports that
+/// ends with the cut.
 #[test]
 fn the_status_of_the_cut_is_written_without_the_growth() {
     let cluster = Stubborn { reason: "Forbidden", refuses: |from, to| to > from, asked: Mutex::default() };

@@ -15,17 +15,17 @@ use jiff::Timestamp;
 use crate::record::{Record, micro_time};
 use crate::timings::{JITTER_FACTOR, Timings};
 
-/// A released lease says that it lasts a second, as client-go's does.
+/// A released lease lasts a second, as client-go's does.
 const RELEASED_SECONDS: i64 = 1;
 
 /// What the caller does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Todo {
-    /// Send this, and tell what came of it by [`Elector::answered`].
+    /// Send this, and report the outcome by [`Elector::answered`].
     Send(Request),
     /// Nothing before this time.
     Sleep(Instant),
-    /// Nothing any more: we have resigned.
+    /// Nothing any more: this candidate has resigned.
     Done,
 }
 
@@ -45,7 +45,7 @@ pub enum Request {
     },
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// The Lease as it is now: read, or as it was written.
@@ -61,12 +61,13 @@ pub enum Reply {
     Failed,
 }
 
-/// We hold the lease.
+/// This candidate holds the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lead {
-    /// Counts our terms, from 1. Another number means that somebody else may have held it between.
+    /// Counts the terms of this candidate, from 1. Another number means that somebody else may have held the lease
+    /// between.
     pub term: u64,
-    /// Until then we may write: the renew deadline after the last renewal.
+    /// Until then this candidate may write: the renew deadline after the last renewal.
     pub until: Instant,
     /// Until then nobody else takes it.
     pub expires: Instant,
@@ -87,11 +88,11 @@ enum Step {
     Idle,
     /// A holder renews by the version that it knows.
     Renew,
-    /// The Lease is to be read.
+    /// Read the Lease.
     Look,
-    /// It was read: it is to be taken, or renewed.
+    /// Take or renew the Lease, which has been read.
     Take,
-    /// It is not there: it is to be created.
+    /// Create the Lease, which does not exist.
     Make,
 }
 
@@ -101,7 +102,7 @@ pub struct Elector {
     identity: String,
     timings: Timings,
     seen: Option<Seen>,
-    /// When the request of our last renewal was sent, while we hold the lease.
+    /// When the request of the last renewal was sent, while this candidate holds the lease.
     renewed: Option<Instant>,
     term: u64,
     step: Step,
@@ -127,13 +128,13 @@ impl Elector {
         }
     }
 
-    /// Who holds the lease, as far as we know; `None` for nobody.
+    /// Who holds the lease, if this candidate knows; `None` for nobody.
     #[must_use]
     pub fn holder(&self) -> Option<&str> {
         self.seen.as_ref().map(|seen| seen.record.holder.as_str()).filter(|holder| !holder.is_empty())
     }
 
-    /// Our lead, if we hold the lease at this time.
+    /// The lead of this candidate, if it holds the lease at this time.
     #[must_use]
     pub fn lead(&self, now: Instant) -> Option<Lead> {
         let renewed = self.renewed?;
@@ -148,7 +149,7 @@ impl Elector {
             return self.next_of_resignation(wall);
         }
         if self.renewed.is_some() && self.lead(now).is_none() {
-            // Nobody knows what came of the last attempts: who leads is to be read.
+            // Nobody knows the outcome of the last attempts: the next one has to read who leads.
             self.renewed = None;
         }
         if self.step == Step::Idle {
@@ -186,7 +187,7 @@ impl Elector {
         }
     }
 
-    /// The record with us as holder.
+    /// The record with this candidate as holder.
     fn successor(&self, old: &Record, wall: Timestamp) -> Record {
         let now = Some(micro_time(wall));
         let is_ours = old.holder == self.identity;
@@ -200,7 +201,7 @@ impl Elector {
         }
     }
 
-    /// Tells what came of the request that was sent at `sent`; it is `now`.
+    /// Takes the outcome of the request that was sent at `sent`; it is `now`.
     pub fn answered(&mut self, sent: Instant, now: Instant, reply: Reply) {
         self.is_waiting = false;
         let step = std::mem::replace(&mut self.step, Step::Idle);
@@ -213,7 +214,7 @@ impl Elector {
             (Step::Renew | Step::Take | Step::Make, Reply::Lease { version, record }) => {
                 self.wrote(version, record, sent, now);
             }
-            // As client-go: what the holder believed to know is read anew within the same attempt.
+            // As client-go: the next step, within the same attempt, reads again what the holder believed to know.
             (Step::Renew, Reply::Missing | Reply::Failed) => self.step = Step::Look,
             (Step::Take, Reply::Missing | Reply::Failed) if self.is_resigning => self.step = Step::Look,
             _ => {}
@@ -224,7 +225,7 @@ impl Elector {
         let is_ours = record.holder == self.identity;
         let expiry = self.note(version, record, now);
         if !is_ours {
-            // Somebody has taken it from us.
+            // Somebody has taken the lease.
             self.renewed = None;
         }
         if is_ours || (now >= expiry && !self.is_resigning) {
@@ -255,7 +256,7 @@ impl Elector {
                 let expiry = self.note(version, record, at);
                 self.due = self.due.map(|due| due.min(expiry));
             }
-            // Taken from us, or gone.
+            // The lease was taken by somebody else, or is gone.
             Reply::Lease { .. } | Reply::Missing => self.due = None,
             Reply::Failed => {}
         }
@@ -273,9 +274,9 @@ impl Elector {
         self.seen = Some(Seen { version, record, at: now });
     }
 
-    /// Gives the lease back if we have it. To be called when nothing is done under it any more;
-    /// we do not lead from now on. An unanswered request is as if it had never been sent:
-    /// [`Self::next`] says what follows.
+    /// Gives the lease back if this candidate has it. To be called when nothing is done under it any more; the
+    /// candidate does not lead from now on. An unanswered request is as if it had never been sent: [`Self::next`]
+    /// returns what follows.
     pub fn resign(&mut self) {
         let is_ours = self.renewed.is_some() || self.holder() == Some(self.identity.as_str());
         self.is_resigning = true;

@@ -12,7 +12,7 @@ pub struct Record {
     pub holder: String,
     /// Seconds that it lasts without being renewed.
     pub duration_seconds: i64,
-    /// Since when this holder has it, by the holder's clock; `None` if it does not say.
+    /// Since when this holder has it, by the holder's clock; `None` if the record does not have it.
     pub acquired: Option<String>,
     /// When it was renewed last, by the holder's clock. Differs with every renewal, and that is all
     /// that anybody reads out of it.
@@ -22,8 +22,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads the `spec` of a Lease. What is missing or of the wrong type counts as not said, which
-    /// makes the lease free rather than held for ever.
+    /// Reads the `spec` of a Lease. What is missing or of the wrong type counts as absent, which makes the lease free
+    /// rather than held for ever.
     #[must_use]
     pub fn from_spec(spec: &Value) -> Self {
         let text = |field: &str| spec.get(field).and_then(Value::as_str).map(str::to_owned);
@@ -49,7 +49,7 @@ impl Record {
         })
     }
 
-    /// For how long it is to be respected after it was seen to change.
+    /// For how long others respect it after it was seen to change.
     #[must_use]
     pub fn duration(&self) -> Duration {
         Duration::from_secs(u64::try_from(self.duration_seconds).unwrap_or(0))

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// A candidate waits for one retry period and up to this many more, by chance (client-go's
-/// `JitterFactor`), so that candidates do not all ask at once.
+/// A candidate waits for one retry period and up to this many more, by chance (client-go's `JitterFactor`), so that
+/// candidates do not all ask at the same time.
 pub const JITTER_FACTOR: f64 = 1.2;
 
 /// The shortest time that any of them may be: a Lease counts whole seconds.
@@ -23,7 +23,7 @@ pub enum TimingsError {
     /// One of them is too short, or no number of whole seconds.
     #[error("must be whole seconds, at least one")]
     NotSeconds(&'static str),
-    /// A holder would go on writing when others may take over.
+    /// A holder would continue to write when others may take over.
     #[error("the lease duration must be greater than the renew deadline")]
     LeaseTooShort,
     /// A holder could not even try twice.

@@ -57,7 +57,7 @@ struct World {
     version: u64,
     lease: Option<Record>,
     candidates: Vec<Candidate>,
-    /// Requests whose sender has died, or waits no more: they arrive all the same.
+    /// Requests with a sender that has died, or waits no more: they arrive all the same.
     stray: Vec<Flight>,
     names: u64,
     leads: u64,
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// Who could write at this moment; one that is stopped could the moment it goes on.
+    /// Who could write at this moment; one that is stopped could the moment it continues.
     fn leaders(&self) -> Vec<&Elector> {
         let electors = self.candidates.iter().map(|candidate| &candidate.elector);
         electors.filter(|elector| elector.lead(self.now()).is_some()).collect()

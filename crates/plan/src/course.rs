@@ -28,25 +28,25 @@ use crate::model::position::Fresh;
 use crate::model::revision;
 use crate::model::status::{BakeRecord, FallbackRecord};
 
-/// What a rollout is doing, and what its ReplicaSets are to remember. No later stage changes it.
+/// What a rollout is doing, and what its ReplicaSets have to remember. No later stage changes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     pub(crate) situation: Situation,
     /// What comes before the rollout, if anything does. A pause is none of it: the ladder knows that.
     pub(crate) hold: Option<Hold>,
-    /// Index of the set that a revert runs: the good one that ran last (FP-6).
+    /// Index of the ReplicaSet that a revert runs: the good one that ran last (FP-6).
     pub(crate) fallback: Option<usize>,
-    /// Indices of sets that get no more pods (FP-7, FP-10).
+    /// Indices of ReplicaSets that get no more pods (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
-    /// Indices of sets that do not grow with R: they failed, or a user went back from them (FP-10).
+    /// Indices of ReplicaSets that do not grow with R: they failed, or a user went back from them (FP-10).
     pub(crate) left: Vec<usize>,
     /// How the declared revision failed, by the verdict that is stored.
     pub(crate) failure: Failure,
-    /// What is to be written to sets that are there.
+    /// What the reconcile writes to ReplicaSets that exist.
     pub(crate) notes: Vec<Note>,
     /// What a revision remembers from the start that this reconcile declares.
     pub(crate) fresh: Fresh,
-    /// Whether the pods of the declared revision are to be read (FP-4).
+    /// Whether the planner needs the pods of the declared revision (FP-4).
     pub(crate) needs_evidence: bool,
     /// When the declared revision was retried last: a deadline from before does not count.
     pub(crate) retried: Option<Timestamp>,
@@ -59,8 +59,8 @@ pub(crate) struct Course {
 /// What comes before the rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// A newer operator decided what runs, so sizes follow `spec.replicas`, and nothing else changes. The sentence says
-    /// what that operator left, and the fix.
+    /// A newer operator decided what runs, so sizes follow `spec.replicas`, and nothing else changes. The sentence
+    /// names what that operator left, and the fix.
     NewerSpec(String),
     /// A verdict is written before anything moves (FP-2).
     Verdict,
@@ -80,13 +80,13 @@ pub(crate) fn course(view: View<'_>) -> Course {
     let pins = pins(view, &judgment, &situation);
     let Judgment { inferred, fallback, ruling, .. } = judgment;
     let Advanced { fresh, stage, memory, due } = advanced;
-    // What the steps add to a verdict on the declared set is one write with it.
+    // What the steps add to a verdict on the declared ReplicaSet is one write with it.
     let declared = memory.or(ruling.memory.map(|memory| (memory, Vec::new())));
     let declared =
         view.sets.declared.zip(declared).map(|(set, (memory, events))| Note { set, memory, events });
     let is_verdict_due = declared.as_ref().is_some_and(|note| note.memory.shown == Proof::Failed)
         && view.workload().pin_in_force().is_none();
-    // A set has one note: what a pin adds to one that is inferred has all of that.
+    // A ReplicaSet has one note: what a pin adds to one that is inferred has all of that.
     let inferred = inferred.filter(|note| pins.iter().all(|pin| pin.set != note.set));
     let notes: Vec<Note> = inferred.into_iter().chain(pins).chain(declared).collect();
     Course {
@@ -105,8 +105,8 @@ pub(crate) fn course(view: View<'_>) -> Course {
     }
 }
 
-/// The situation before anybody knows at which step a rollout is: the declared set runs, unless it failed (FP-6), or
-/// another one is pinned (FP-11). One that is pinned is not judged.
+/// The situation before anybody knows at which step a rollout is: the declared ReplicaSet runs, unless it failed
+/// (FP-6), or another one is pinned (FP-11). One that is pinned is not judged.
 fn situation(view: View<'_>, judgment: &Judgment) -> Situation {
     let (workload, sets) = (view.workload(), view.sets);
     if let Some(pin) = workload.pin_in_force() {
@@ -163,13 +163,13 @@ fn left(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<usize
 }
 
 impl Course {
-    /// The memory of a set once this reconcile is done.
+    /// The memory of a ReplicaSet once this reconcile is done.
     pub(crate) fn memory(&self, index: usize, set: &ReplicaSet) -> Memory {
         let noted = self.notes.iter().find(|note| note.set == index).map(|note| note.memory.clone());
         noted.unwrap_or_else(|| Memory::known(set))
     }
 
-    /// Why another set runs than the declared one, for `status.target.because`.
+    /// Why another ReplicaSet runs than the declared one, for `status.target.because`.
     pub(crate) fn because(&self) -> Option<&'static str> {
         match self.situation {
             Situation::Declared(_) | Situation::Failed { .. } => None,

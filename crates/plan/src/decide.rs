@@ -1,5 +1,6 @@
-//! The decisions around the sizes: which ReplicaSets are ours, what the reconcile is about, what the declared ReplicaSet
-//! takes over, how it is created, which template comes back, which ReplicaSets go, and the writes of all that.
+//! The decisions around the sizes: which ReplicaSets the Deployment owns, what the reconcile is about, and what the
+//! declared ReplicaSet takes over. Also how it is created, which template is restored, which ReplicaSets go, and the
+//! writes of all that.
 
 pub(crate) mod collision;
 pub(crate) mod creation;

@@ -112,7 +112,7 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let upkeep = upkeep(view, &course, &aim);
     let opening = opening(view, &course, &aim, &upkeep, request);
     let moves = moves(&sets.counted, &aim);
-    // What is to be told of a set first, by a write of its own, leaves its second growth to the next reconcile.
+    // A report about a ReplicaSet that needs a write of its own first leaves the second growth to the next reconcile.
     let moves = if opening.is_early || upkeep.is_needed() { moves.up_to_the_cuts() } else { moves };
     let creation = creation(view, &course, &aim, &moves)?;
     let revision = || creation::revision(&sets, &upkeep, creation.as_deref());

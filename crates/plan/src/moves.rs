@@ -17,7 +17,7 @@ use crate::moves::aim::{Aim, Because, Gate, Manner};
 use crate::moves::assertions::broken;
 use crate::moves::sizes::{Moves, Resize};
 
-/// What the sets do next.
+/// What the ReplicaSets do next.
 pub(crate) fn moves(sets: &[Counted], aim: &Aim) -> Moves {
     let moves = chosen(sets, aim);
     debug_assert_eq!(broken(sets, aim, &moves), None, "{sets:?} {aim:?}");
@@ -39,7 +39,7 @@ fn chosen(sets: &[Counted], aim: &Aim) -> Moves {
     }
 }
 
-/// The size at which the running set is created, if it is not there (S4.11).
+/// The size at which the running ReplicaSet is created, if it is not there (S4.11).
 fn created(sets: &[Counted], aim: &Aim) -> Option<i64> {
     match (aim.run, aim.manner) {
         (Some(_), _) => None,
@@ -56,7 +56,7 @@ fn created(sets: &[Counted], aim: &Aim) -> Option<i64> {
 ///
 /// 1. From `8+0 (5)`: the cap has room for 2 new pods. These do not serve yet, so at most 10 − 6 − 2 = 2 old ones may
 ///    go, and only of the 3 that are not available, because 5 is below the floor. Their room goes to the new ReplicaSet
-///    at once: `6+4 (5)`.
+///    immediately: `6+4 (5)`.
 /// 2. From `6+4 (5)`, while no new pod starts: 10 − 6 − 4 = 0, so nothing moves, and the old pod that is not available
 ///    stays. A template that never starts leaves 6 old pods.
 /// 3. From `6+4 (9)`, once 3 of the 4 are available: 10 − 6 − 1 = 3 old ones go, and 3 new ones come: `3+7 (6)`.
@@ -79,7 +79,7 @@ fn roll(sets: &[Counted], aim: &Aim) -> Moves {
     Moves { created, up, cuts, up_again, lags, ..Moves::default() }
 }
 
-/// The running set, there or to be created, beside all others.
+/// The running ReplicaSet, there or to be created, beside all others.
 #[derive(Clone, Copy)]
 struct Running {
     size: i64,
@@ -88,13 +88,13 @@ struct Running {
     total: i64,
 }
 
-/// S6.6, S6.7. A set that is created has its size from the start.
+/// S6.6, S6.7. A ReplicaSet that is created has its size from the start.
 fn step_up(aim: &Aim, size: i64, total: i64) -> Option<Resize> {
     let wanted = if size >= aim.ceiling { aim.ceiling } else { grown(size, total, aim.ceiling, aim.cap) };
     Resize::needed(aim.run?, size, wanted)
 }
 
-/// The size of a set below its ceiling as far as the cap allows (S4.11, S6.7); `total` is the sum
+/// The size of a ReplicaSet below its ceiling as far as the cap allows (S4.11, S6.7); `total` is the sum
 /// of all sizes.
 #[must_use]
 pub fn grown(size: i64, total: i64, ceiling: i64, cap: i64) -> i64 {
@@ -108,13 +108,13 @@ pub(crate) struct Cuts {
     pub(crate) lags: bool,
 }
 
-/// An old set with pods.
+/// An old ReplicaSet with pods.
 #[derive(Clone, Copy)]
 pub(crate) struct Old {
     pub(crate) set: usize,
     pub(crate) size: i64,
     pub(crate) available: i64,
-    /// What is not cut, because it is to stay (SP-3).
+    /// What is not cut, because it has to stay (SP-3).
     pub(crate) kept: Option<i64>,
 }
 
@@ -128,7 +128,7 @@ fn step_down(sets: &[Counted], aim: &Aim, run: Running) -> Cuts {
     let mut dead = cut_dead(&olds, &aim.bad);
     follow(&mut olds, &dead);
     let total = run.total + dead.iter().map(|cut| cut.difference()).sum::<i64>();
-    // S6.9: the running set's share may be negative while its status lags; it is not clamped.
+    // S6.9: the running ReplicaSet's share may be negative while its status lags; it is not clamped.
     let max_down = total - aim.floor - (run.size - run.available);
     if max_down <= 0 {
         return Cuts { cuts: dead, lags: false };
@@ -146,7 +146,7 @@ fn step_down(sets: &[Counted], aim: &Aim, run: Running) -> Cuts {
     unhealthy
 }
 
-/// FP-7: pods of bad sets that do not serve cost nothing, so they make room at once.
+/// FP-7: pods of bad ReplicaSets that do not serve cost nothing, so they make room immediately.
 fn cut_dead(olds: &[Old], bad: &[usize]) -> Vec<Resize> {
     let of_bad = olds.iter().filter(|old| bad.contains(&old.set));
     of_bad.filter_map(|old| Resize::needed(old.set, old.size, old.available.clamp(0, old.size))).collect()
@@ -159,7 +159,7 @@ pub(crate) fn follow(olds: &mut [Old], cuts: &[Resize]) {
     }
 }
 
-/// Old sets with pods, oldest first; bad ones before all others (FP-7).
+/// Old ReplicaSets with pods, oldest first; bad ones before all others (FP-7).
 fn olds(sets: &[Counted], aim: &Aim) -> Vec<Old> {
     let others = sets.iter().enumerate().filter(|(index, set)| Some(*index) != aim.run && set.is_active());
     let old = |(set, it): (usize, &Counted)| Old { set, size: it.size, available: it.available, kept: None };
@@ -169,13 +169,13 @@ fn olds(sets: &[Counted], aim: &Aim) -> Vec<Old> {
 }
 
 impl Old {
-    /// A cut, but not into what the set keeps.
+    /// A cut, but not into what the ReplicaSet keeps.
     fn spared(&self, cut: i64) -> i64 {
         self.kept.map_or(cut, |kept| cut.min((self.size - kept).max(0)))
     }
 }
 
-/// S6.10. A set that reports more available pods than it should have is behind an earlier cut:
+/// S6.10. A ReplicaSet that reports more available pods than it should have is behind an earlier cut:
 /// nothing more is cut before it has caught up.
 pub(crate) fn cut_unhealthy(olds: &[Old], max_down: i64) -> Cuts {
     let mut cuts = Vec::new();

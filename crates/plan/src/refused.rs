@@ -18,7 +18,7 @@ use crate::report::kstatus::{Refused, Standing};
 /// Why an action was refused.
 #[derive(Clone, Debug)]
 pub enum Failure {
-    /// The name is taken; by this set, as a live read says, or by none any more.
+    /// The name is taken; by this ReplicaSet, as a live read shows, or by none any more.
     NameTaken(Option<Box<ReplicaSet>>),
     /// The namespace is going away: nothing can be created, and nobody needs it (S14.3).
     NamespaceTerminating(String),
@@ -28,7 +28,7 @@ pub enum Failure {
     Invalid(String),
     /// The object is not as it was seen.
     Conflict(String),
-    /// Nobody knows: the server did not answer in time. The text says for how long.
+    /// Nobody knows: the server did not answer in time. The text contains for how long.
     Unanswered(String),
     /// Anything else, in the server's words.
     Refused(String),
@@ -41,27 +41,27 @@ pub struct Aftermath {
     pub actions: Vec<Planned>,
     /// To be recorded.
     pub events: Vec<Event>,
-    /// How the reconcile goes on.
+    /// How the reconcile continues.
     pub verdict: Verdict,
     /// A rule from which this branch deviates on purpose.
     pub deviation: Option<&'static str>,
 }
 
-/// How the reconcile goes on after a refused action.
+/// How the reconcile continues after a refused action.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// As if nothing had happened.
     Continue,
-    /// It ends here, and all is well.
+    /// The reconcile ends here, and all is well.
     End,
-    /// With this set in the snapshot, from the start.
+    /// With this ReplicaSet in the snapshot, from the start.
     PlanAgain(Box<ReplicaSet>),
     /// With [`crate::Answers::refuses_cuts`], from the start; then it ends with this error, and is tried
     /// again with backoff.
     PlanWithoutCuts(String),
-    /// It ends with an error, and is tried again with backoff.
+    /// The reconcile ends with an error, and is tried again with backoff.
     Retry(String),
-    /// It ends with an error that no retry would mend.
+    /// The reconcile ends with an error that no retry would mend.
     GiveUp(String),
 }
 
@@ -79,12 +79,12 @@ pub fn after_failure(
     };
     match (&planned.action, failure) {
         (Action::DeleteReplicaSet(_), Failure::NotFound(_)) => {
-            // Upstream's second status write of the reconcile conflicts with its first; ours is left to the
+            // Upstream's second status write of the reconcile conflicts with its first; the operator's is left to the
             // next reconcile.
             let is_report_split = plan.actions.iter().take(index).any(|planned| is_status(&planned.action));
             Aftermath { deviation: is_report_split.then_some("S4.5"), ..Aftermath::end(Verdict::Continue) }
         }
-        // NS-2: a set that was to make room stays; the new one is created all the same.
+        // NS-2: a ReplicaSet that had to make room stays; the new one is created all the same.
         (Action::DeleteReplicaSet(_), _) if is_followed_by_create(plan, index) => {
             Aftermath::end(Verdict::Continue)
         }
@@ -114,7 +114,7 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let rest = plan.actions.iter().skip(index + 1);
     // The growth counts on the room that the cut would have made, and the status on both.
     let grows = rest.clone().any(is_growth);
-    // A set that the plan has created is not in the snapshot, and would be created once more.
+    // A ReplicaSet that the plan has created is not in the snapshot, and would be created once more.
     let creates = || plan.actions.iter().take(index).any(is_creation);
     let is_stale = matches!(failure, Failure::Conflict(_)) || creates();
     if grows {
@@ -127,8 +127,8 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     }
 }
 
-/// S6.5: upstream's reconcile ends with the cut and its status, and the new set grows in the next one. What
-/// is refused here must not keep the status of the cut from being told.
+/// S6.5: upstream's reconcile ends with the cut and its status, and the new ReplicaSet grows in the next one. A refusal
+/// here must not keep the operator from reporting the status of the cut.
 fn after_growth(observed: &Observed, plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let end = Aftermath::end(Verdict::Retry(failure.to_string()));
     if matches!(failure, Failure::Conflict(_)) {
@@ -147,8 +147,8 @@ fn after_growth(observed: &Observed, plan: &Plan, index: usize, failure: &Failur
     Aftermath { actions: statuses.collect(), ..end }
 }
 
-/// The server does not take the old template: it never will, so the request is cleared, and the
-/// record says why. On apps/v1 there is no record, and the annotation stays, as upstream's.
+/// The server does not take the old template: it never will, so the request is cleared, and the record shows why. On
+/// apps/v1 there is no record, and the annotation stays, as upstream's.
 fn after_invalid_rollback(observed: &Observed, plan: &Plan, text: &str) -> Aftermath {
     let planned = plan.actions.iter().find_map(|planned| match &planned.action {
         Action::WriteStatus(write) => {
@@ -195,7 +195,7 @@ fn is_followed_by_create(plan: &Plan, index: usize) -> bool {
     plan.actions.iter().skip(index).any(|planned| matches!(planned.action, Action::CreateReplicaSet(_)))
 }
 
-/// Whether a set that is there gets more pods.
+/// Whether a ReplicaSet that is there gets more pods.
 fn is_growth(planned: &Planned) -> bool {
     matches!(&planned.action, Action::UpdateReplicaSet(update) if update.size_to > update.size_from)
 }
@@ -243,7 +243,7 @@ fn after_create(
     }
 }
 
-/// Whether a set that has the name is the Deployment's own, for its template.
+/// Whether a ReplicaSet that has the name is the Deployment's own, for its template.
 pub(crate) fn is_of_template(set: &ReplicaSet, workload: &Workload) -> bool {
     set.controller_uid.as_ref() == Some(&workload.uid) && set.carries(&workload.template.fingerprint)
 }
@@ -299,7 +299,7 @@ fn after_refused_create(
     Aftermath { actions, events, ..Aftermath::end(Verdict::Retry(refusal.text.to_owned())) }
 }
 
-/// The refusal of another set, for an earlier template, is over: its time does not count for
+/// The refusal of another ReplicaSet, for an earlier template, is over: its time does not count for
 /// this one.
 fn forget_other(status: &mut Status, name: &str) {
     let about = format!("\"{name}\"");
@@ -311,8 +311,8 @@ fn forget_other(status: &mut Status, name: &str) {
     status.conditions.retain(|entry| !is_other(entry));
 }
 
-/// The status with what it says of the rollout as a whole (rollwright.dev), after the server refused
-/// the new set.
+/// The status with what it reports of the rollout as a whole (rollwright.dev), after the server refused the new
+/// ReplicaSet.
 fn stands(observed: &Observed, status: &Status, refusal: Refused<'_>, now: Timestamp) -> Status {
     let mut in_hand = InHand::new(status);
     if observed.flavour.has_status_extras() {

@@ -47,11 +47,11 @@ pub(crate) struct Report {
     pub(crate) write: Option<Box<StatusWrite>>,
     /// Whether there is one that waits.
     pub(crate) is_held: bool,
-    /// What is said once it is made.
+    /// The events once the write is made.
     pub(crate) news: Vec<Event>,
     /// When it is made.
     pub(crate) due: Due,
-    /// The status in its place when the creation of a set is refused.
+    /// The status in its place when the creation of a ReplicaSet is refused.
     pub(crate) if_create_refused: Option<Box<Status>>,
     pub(crate) why: Why,
     /// When a deadline asks for a reconcile. `requeue.rs` adds all other reasons.
@@ -66,12 +66,12 @@ pub(crate) struct Report {
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// When a status is written: what waits for nothing is told before it can fail to be.
+/// When a status is written: what waits for nothing is reported before its write can fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Due {
     /// Before anything else: the Deployment was paused or resumed (S13.1).
     AtOnce,
-    /// Once the declared set is as it says (S4.4).
+    /// Once the declared ReplicaSet is as the status reports it (S4.4).
     WithDeclared,
     /// After growth and before cuts, which may be refused.
     BeforeCuts,
@@ -112,18 +112,18 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
     }
 }
 
-/// The status in hand once the declared set is there, without counters.
+/// The status in hand once the declared ReplicaSet is there, without counters.
 struct Draft<'a> {
     status: InHand<'a>,
     revision: Option<String>,
     if_create_refused: Option<Box<Status>>,
-    /// Before what the status is due, if it says something early.
+    /// Before the write that the status is due with, if it reports something early.
     due: Option<Due>,
     events: Vec<Event>,
     deviation: Option<&'static str>,
 }
 
-/// The opening, and what is to be said of names, of room, and of a set that is created.
+/// The opening, and what to report of names, of room, and of a ReplicaSet that is created.
 fn draft<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Draft<'a> {
     let Decisions { view: View { observed, now, .. }, aim, creation, history, .. } = decisions;
     let Opening { mut status, mut revision, is_pause_reported, mut is_early, events } = opening;
@@ -152,22 +152,22 @@ fn draft<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Draft<'a> {
         deviation = is_pause_reported.then_some("S4.5");
     }
     fold(&mut status, history.spare.as_ref().map(edit));
-    // What the status says of a set that is created is true only once the set is there.
+    // What the status reports about a created ReplicaSet is true only once the ReplicaSet exists.
     let early = if is_pause_reported && creation.is_none() { Due::AtOnce } else { Due::WithDeclared };
     Draft { status, revision, if_create_refused, due: is_early.then_some(early), events, deviation }
 }
 
-/// The status if the server refuses the set. On rollwright.dev it is about the current generation too: for a
+/// The status if the server refuses the ReplicaSet. On rollwright.dev it is about the current generation too: for a
 /// reader of `observedGeneration`, an older one is never final.
 fn refused(decisions: &Decisions<'_>, in_hand: &InHand<'_>) -> Box<Status> {
     if !decisions.view.observed.flavour.has_status_extras() {
         return in_hand.clone().into_box();
     }
-    // That another one has run until now is over once the set is there.
+    // Once the ReplicaSet exists, no other one runs instead of it.
     let (total, target) = (total(&decisions.view.sets.counted), in_hand.ours.target.clone());
     let tally = Tally { total, revision: None, target, ..tally(decisions) };
     let mut status = counters::calculate(&tally, in_hand);
-    // They were about the rollout before.
+    // The blockers were about the rollout before.
     blocked::note(&mut status, &[]);
     status.into_box()
 }
@@ -252,7 +252,7 @@ fn rolling_out(decisions: &Decisions<'_>, draft: Draft<'_>) -> Report {
     Report { awaited, ..finished(decisions, draft, computed, why, requeue) }
 }
 
-/// The one status write: of what was computed, or of what is to be told before sets are changed.
+/// The one status write: of what was computed, or of what to report before ReplicaSets are changed.
 fn finished(
     decisions: &Decisions<'_>,
     draft: Draft<'_>,
@@ -269,18 +269,18 @@ fn finished(
     let chosen = resting::note(decisions, if is_counted { computed } else { status });
     let moves = &decisions.moves;
     let is_between = moves.is_up() && moves.is_down() && !moves.is_up_again();
-    // A cut may be refused; what is true of the growth is told first.
+    // A cut may be refused, so the status reports the growth first.
     let due = early.unwrap_or(if is_between { Due::BeforeCuts } else { Due::Last });
     let (write, news) = written(decisions, chosen, revision, &why);
     Report { write, news, due, if_create_refused, why, requeue, events, deviation, ..Report::default() }
 }
 
-/// Whether sets are changed after the status, so that its counters are left to the next reconcile, which sees
-/// what became of them.
+/// Whether ReplicaSets are changed after the status, so that its counters are left to the next reconcile, which sees
+/// the outcome.
 fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
     let Decisions { aim, moves, writes, history, .. } = decisions;
     let is_early = early.is_some();
-    // Growth is told by the counters.
+    // The counters report growth.
     let scales = !moves.is_up() && writes.iter().any(|write| write.is_scaled);
     let syncs = matches!(aim.because, Because::Paused) && decisions.upkeep.is_needed();
     let deletes = !history.surplus.sets.is_empty();
@@ -290,13 +290,13 @@ fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
 }
 
 /// Whether a status of before may keep its counters: on rollwright.dev, never those of this very generation, since
-/// the sets that they were counted from may be gone.
+/// the ReplicaSets that they were counted from may be gone.
 fn keeps_counters(observed: &Observed, in_hand: &Status) -> bool {
     let is_of_before = in_hand.observed_generation < observed.workload.generation;
     is_of_before || !observed.flavour.has_status_extras()
 }
 
-/// A status as it is written, and what is said then; nothing, if it is as it stands.
+/// A status to write, and the events after that; nothing, if the stored one is the same.
 fn written(
     decisions: &Decisions<'_>,
     mut status: InHand<'_>,

@@ -9,7 +9,7 @@ use plan::keys::{condition, reason};
 use plan::{Action, Blocker, Event, Findings, Flavour, Plan, Status, TargetRecord};
 use world::{World, set, template, world};
 
-/// One replica, rolled out to `b`, whose pod does not come up. The status is as it should be.
+/// One replica, rolled out to `b`, with a pod that does not start. The status is as it should be.
 fn stuck(flavour: Flavour) -> World {
     let mut world = world(flavour)
         .that(|workload| workload.replicas = 1)
@@ -34,7 +34,7 @@ fn blocker(cause: &str, message: &str) -> Blocker {
     }
 }
 
-/// The plan if this was found out about a set.
+/// The plan if this was found out about a ReplicaSet.
 fn plan_of(world: &mut World, set: &str, blockers: &[Blocker]) -> Plan {
     let findings = Findings { set: Some(set.to_owned()), blockers: blockers.to_vec() };
     world.observed.answers.findings = Some(findings);

@@ -1,5 +1,5 @@
-//! What the two APIs differ in: the list of methods of `Flavour`, and that on apps/v1 nothing
-//! of ours appears in what is written.
+//! What the two APIs differ in: the list of methods of `Flavour`, and that on apps/v1 nothing of rollwright.dev appears
+//! in what is written.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
@@ -51,7 +51,7 @@ fn each_has_the_version_that_owner_references_name() {
     assert_eq!(Flavour::AppsV1.api_version(), "apps/v1");
 }
 
-/// A Deployment with an annotation of ours, which must not get any further.
+/// A Deployment with a Rollwright annotation, which must not get any further.
 fn annotated(flavour: Flavour) -> World {
     world(flavour).that(|it| {
         it.annotations = Map::from([
@@ -114,7 +114,7 @@ fn settle(mut world: World) -> (Vec<Plan>, World) {
         }
         world.apply(&plan);
         plans.push(plan);
-        // The pods follow at once.
+        // The pods follow immediately.
         for set in &mut world.observed.sets {
             (set.status.replicas, set.status.ready, set.status.available) = (set.size, set.size, set.size);
             set.status.observed_generation = set.generation;
@@ -190,7 +190,7 @@ fn kind(action: &Action) -> &'static str {
     }
 }
 
-/// The same eyes do see what is of ours, where it belongs.
+/// The same check does find what belongs to rollwright.dev, where it belongs.
 #[test]
 fn on_our_kind_it_is() {
     let (plans, _) = settle(annotated(Flavour::Rollwright));
@@ -206,7 +206,7 @@ fn on_our_kind_it_is() {
     assert!(actions(&plans).any(has_extras));
 }
 
-/// Upstream restores all annotations of the set; the person is not the one who made it.
+/// Upstream restores all annotations of the ReplicaSet; the person is not the one who made it.
 #[test]
 fn after_a_rollback_the_person_is_the_one_who_asked() {
     let old = of("b", 3, "1").annotated(CHANGED_BY, "dev-1");

@@ -43,7 +43,7 @@ fn stored_fingerprints_and_hashes_stay_as_they_are() {
     }
 }
 
-/// Names of two entries, and whether they are one template to us.
+/// Names of two entries, and whether they are one template to the operator.
 const SAME: [(&str, &str, bool); 9] = [
     ("plain", "nulls", true),
     ("plain", "hash label", true),
@@ -107,7 +107,7 @@ fn the_order_of_a_text_and_its_escapes_do_not_matter() {
     }
 }
 
-/// The layout of the text, and the hash label of a set, do not matter.
+/// The layout of the text, and the hash label of a ReplicaSet, do not matter.
 #[test]
 fn spelling_does_not_matter() {
     // A template without metadata would get some with the label.
@@ -121,8 +121,8 @@ fn spelling_does_not_matter() {
     }
 }
 
-/// A later version of the operator writes another kind of fingerprint. Going back to this one
-/// restarts nothing: ours is found beside it, or added after a dry run says that it fits.
+/// A later version of the operator writes another kind of fingerprint. Going back to this one restarts nothing: its own
+/// is found beside it, or added after a dry run shows that it fits.
 #[test]
 fn an_unknown_fingerprint_version_restarts_nothing() {
     let unknown = "v2:0123456789abcdef";

@@ -99,7 +99,7 @@ fn a_clock_that_was_set_back_holds_up_nothing() {
     assert!(written(&world.plan()).is_some());
 }
 
-/// A rollout that begins: the new set is created and the old one shrinks.
+/// A rollout that begins: the new ReplicaSet is created and the old one shrinks.
 fn beginning() -> World {
     let mut world = ours().that(|workload| workload.replicas = 10);
     world = world.with(set("a", 10).revision("1").scaled_for("10", "13"));
@@ -147,15 +147,15 @@ fn a_report_that_nothing_follows_is_written() {
     assert_eq!(written(&plan).unwrap().observed_generation, 1);
 }
 
-/// Who is told that a rollout is complete is told at once that it is not any more, however much is
-/// still done in the same reconcile.
+/// A reader of a status that reports a complete rollout learns immediately that it is complete no longer, however much
+/// is still done in the same reconcile.
 #[test]
 fn a_report_that_takes_back_completeness_joins_no_other() {
     let mut world = ours().that(|it| (it.replicas, it.progress_deadline_seconds) = (10, Some(600)));
     world = world.with(set("b", 0).revision("1")).with(set("a", 10).revision("2").scaled_for("10", "13"));
     world.settle(5);
     assert!(world.observed.workload.status.is_complete(10, 1));
-    // Somebody deletes the new set and scales the old one, whose controller has not seen it yet.
+    // Somebody deletes the new ReplicaSet and scales the old one; the controller has not seen that yet.
     world.observed.sets.retain(|set| set.name == "web-b");
     world.find_mut("web-b").size = 10;
     world.observed.options.joins_reports = true;
@@ -167,13 +167,13 @@ fn a_report_that_takes_back_completeness_joins_no_other() {
     assert!(!status.is_complete(10, 1), "{status:?}");
 }
 
-/// The controller of this set has made all pods that it was asked for, or some of them.
+/// The controller of this ReplicaSet has made all pods that it was asked for, or some of them.
 fn serve(world: &mut World, name: &str, pods: i64) {
     let set = world.find_mut(name);
     (set.status.observed_generation, set.status.replicas) = (set.generation, pods);
 }
 
-/// A Deployment of ten pods that has just been created, and its set.
+/// A Deployment of ten pods that has just been created, and its ReplicaSet.
 fn created() -> (World, String) {
     let mut world = ours().that(|it| (it.replicas, it.progress_deadline_seconds) = (10, Some(600)));
     world.observed.options.joins_reports = true;
@@ -230,7 +230,7 @@ fn a_first_report_waits_one_second_at_most() {
     assert_eq!(status.condition(condition::PROGRESSING).unwrap().reason, "NewReplicaSetCreated");
 }
 
-/// Four complete replicas of which eight are wanted: the ReplicaSet has its new size, and the status waits.
+/// Four complete replicas, and eight are wanted: the ReplicaSet has its new size, and the status waits.
 fn scaled(flavour: Flavour) -> World {
     let mut world = world(flavour).with(set("a", 4).revision("1").scaled_for("4", "5"));
     world.observed.workload.replicas = 4;

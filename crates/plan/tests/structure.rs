@@ -1,5 +1,4 @@
-//! How the workspace is built: the planner stays pure, files stay short, modules have names
-//! that say something.
+//! How the workspace is built: the planner stays pure, files stay short, modules have names with a meaning.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -95,7 +94,7 @@ fn nothing_that_acts_comes_in_through_the_back_door() {
     assert!(forbidden.is_empty(), "crates/plan reaches {forbidden:?}");
 }
 
-/// Our own sources.
+/// The sources of this workspace.
 fn sources() -> Vec<PathBuf> {
     let mut folders: Vec<_> = ["crates", "src", "tests"].iter().map(|folder| root().join(folder)).collect();
     let mut files = Vec::new();

@@ -16,7 +16,7 @@ use crate::fleet::{Item, View};
 use crate::intent::Intent;
 use crate::sight::Write;
 
-/// Whether the write is what was intended, or on the way to it. `name` is that of the set which
+/// Whether the write is what was intended, or on the way to it. `name` is that of the ReplicaSet which
 /// was created where the intent creates one.
 pub(crate) fn agrees(
     flavour: Flavour,
@@ -90,7 +90,7 @@ fn is_created(flavour: Flavour, workload: &Workload, new: &NewReplicaSet, after:
         && set.controller_uid.as_ref() == Some(&workload.uid)
 }
 
-/// What of a set the controller writes.
+/// What of a ReplicaSet the controller writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shape {
     size: i64,
@@ -105,7 +105,7 @@ impl Shape {
     }
 }
 
-/// The set as it was seen, and after each step of an update: annotations that follow the
+/// The ReplicaSet as it was seen, and after each step of an update: annotations that follow the
 /// Deployment come first (S4.3), then one size after the other (S6.10, S6.11), each with the
 /// replicas annotations (S8.9).
 fn steps(seen: &ReplicaSet, update: &UpdateReplicaSet, events: &[Event]) -> Vec<Shape> {
@@ -137,7 +137,7 @@ fn push(steps: &mut Vec<Shape>, shape: &Shape) {
     }
 }
 
-/// As the plan's events tell them: "Scaled down replica set web-5f9 from 5 to 3".
+/// As the plan's events report them: "Scaled down replica set web-5f9 from 5 to 3".
 pub(crate) fn sizes_on_the_way(name: &str, events: &[Event]) -> Vec<i64> {
     let scalings = events.iter().filter(|event| event.reason == reason::SCALING_REPLICA_SET);
     let size = |event: &Event| {
@@ -175,7 +175,7 @@ fn is_reported(intent: &Intent, before: &Workload, after: &Workload, name: Optio
         Action::CreateReplicaSet(new) => Some(new.name.as_str()),
         _ => None,
     });
-    // The operator has looked at pods, of which shadow sees none.
+    // The operator has looked at pods, and shadow sees none of them.
     let is_blocked = [before, after].iter().any(|workload| !workload.status.ours.blockers.is_empty());
     let comparable = |status: &Status, rename| {
         let mut status = comparable(status, rename);
@@ -200,8 +200,8 @@ fn is_reported(intent: &Intent, before: &Workload, after: &Workload, name: Optio
     is_possible && (intent.on_the_way.iter().any(same) || (is_blocked && same(&before.status)))
 }
 
-/// A status without times, its conditions by type; a set that we would have given another name
-/// is called by the one that it has.
+/// A status without times, its conditions by type; a ReplicaSet that the planner would have given another name is
+/// called by the one that it has.
 fn comparable(status: &Status, rename: Option<(&str, &str)>) -> Status {
     let mut status = status.clone();
     for condition in &mut status.conditions {

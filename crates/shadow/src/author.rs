@@ -15,7 +15,7 @@ pub(crate) enum Author {
     Controller,
     /// Somebody else, by the name of the field manager.
     Other(String),
-    /// The object does not tell.
+    /// The object does not show its author.
     Unknown,
 }
 

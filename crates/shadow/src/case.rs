@@ -9,7 +9,7 @@ use crate::author;
 use crate::judge::Divergence;
 use crate::sight::Write;
 
-/// What stands for the hash of a set that is to be created, since it differs by implementation.
+/// What stands for the hash of a ReplicaSet to create, since it differs by implementation.
 const HASH: &str = "<hash>";
 
 /// The case: the state before, and what the controller in charge made of it. Its further syncs
@@ -116,7 +116,7 @@ fn name_of(set: &ReplicaSet) -> String {
     set.name.strip_suffix(hash).map_or_else(|| set.name.clone(), |stem| format!("{stem}{HASH}"))
 }
 
-/// A created set, as logs and states show it.
+/// A created ReplicaSet, as logs and states show it.
 fn created(set: &ReplicaSet, body: &Value) -> Value {
     let mut labels = set.labels.clone();
     labels.remove(HASH_LABEL);

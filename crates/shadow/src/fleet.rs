@@ -77,14 +77,14 @@ struct Placed {
     track: Track<ReplicaSet>,
 }
 
-/// Who controls a set: an object of the set's own namespace, by uid, or nobody (S2.12).
+/// Who controls a ReplicaSet: an object of the ReplicaSet's own namespace, by uid, or nobody (S2.12).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Controller {
     namespace: String,
     uid: Option<String>,
 }
 
-/// A Deployment and its sets as a controller may have seen them.
+/// A Deployment and its ReplicaSets as a controller may have seen them.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) workload: Arc<Item<Workload>>,
@@ -99,12 +99,12 @@ pub(crate) struct Fleet {
     /// By uid.
     keys: HashMap<String, Key>,
     sets: HashMap<String, Placed>,
-    /// The sets that one controls, or that nobody does, or did so within the window.
+    /// The ReplicaSets that one controls, or that nobody does, or did so within the window.
     groups: HashMap<Controller, BTreeSet<String>>,
     /// Whether all synced sets report how many pods terminate: the cluster's feature gate (S9.4).
     pub(crate) reports_terminating: bool,
-    /// Whether the controller in charge carries on from one write of its own to the next in the same
-    /// reconcile, as ours does (S4.5).
+    /// Whether the controller in charge carries on from one write of its own to the next in the same reconcile, as
+    /// Rollwright does (S4.5).
     pub(crate) carries_on: bool,
 }
 
@@ -233,7 +233,7 @@ impl Fleet {
         self.view(key, u64::MAX, u64::MAX)
     }
 
-    /// Moments before `version` at which the sets of a Deployment changed, the last one first;
+    /// Moments before `version` at which the ReplicaSets of a Deployment changed, the last one first;
     /// the one before all of them is the last.
     pub(crate) fn set_moments(&self, key: &Key, uid: &str, version: u64) -> Vec<u64> {
         let versions = self.candidates(key, uid).flat_map(|placed| &placed.track.versions);

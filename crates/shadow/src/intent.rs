@@ -31,13 +31,13 @@ pub(crate) struct Circumstances {
     pub(crate) terminating_replicas: bool,
     /// Whether old pods still run when a Recreate asks for them (S7.3).
     pub(crate) old_pods: bool,
-    /// What a dry run would say of the current template; `None`: refused.
+    /// What a dry run would return for the current template; `None`: refused.
     pub(crate) dry_run: Option<Digest>,
     /// The words in which the server refuses to create a ReplicaSet, if it does.
     pub(crate) refusal: Option<String>,
 }
 
-/// What our planner would do.
+/// What the planner would do.
 #[derive(Debug)]
 pub(crate) struct Intent {
     pub(crate) owner_changes: Vec<OwnerChange>,
@@ -76,7 +76,7 @@ pub(crate) fn intend(view: &View, circumstances: &Circumstances) -> Intent {
     Intent { owner_changes, actions, events, on_the_way, why, deviations, asked_for_pods }
 }
 
-/// A mirror answers at once, so one poll is enough.
+/// A mirror answers immediately, so one poll is enough.
 fn at_once<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -107,7 +107,7 @@ impl Mirror<'_> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pods of the old sets, if they are assumed to run.
+    /// Pods of the old ReplicaSets, if they are assumed to run.
     fn pods(&self) -> Vec<Pod> {
         if !self.circumstances.old_pods {
             return Vec::new();

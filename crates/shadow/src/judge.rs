@@ -14,25 +14,25 @@ use crate::intent::{Circumstances, Intent, intend};
 use crate::sight::{Sighting, Write};
 use engine::index::Key;
 
-/// Rules that we carry out in another way with the same decisions: no excuse for another one.
+/// Rules that Rollwright carries out in another way with the same decisions: no excuse for another one.
 const SAME_DECISIONS: [&str; 4] = ["S2.19", "S4.5", "S4.15", "S14.2"];
 /// How much earlier than its write was seen a controller may have looked at its clock.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);
 
-/// What came of a comparison.
+/// The outcome of a comparison.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// Our planner would have done the same.
+    /// The planner would have done the same.
     Agreed,
-    /// It would not, on purpose: by this rule.
+    /// The planner would not have done the same, on purpose: by this rule.
     Wanted(&'static str),
-    /// It would not.
+    /// The planner would not have done the same.
     Diverged(Box<Divergence>),
     /// Nothing is known of the states before it.
     Unknown,
 }
 
-/// A decision that our planner would not have made.
+/// A decision that the planner would not have made.
 #[derive(Debug)]
 pub(crate) struct Divergence {
     pub(crate) key: Key,
@@ -44,7 +44,7 @@ pub(crate) struct Divergence {
     pub(crate) view: View,
     /// What it wrote; `None` if it did nothing.
     pub(crate) write: Option<Write>,
-    /// What our planner would have done in that state.
+    /// What the planner would have done in that state.
     pub(crate) intent: Intent,
     /// With how many states the write was compared.
     pub(crate) views: usize,
@@ -55,7 +55,7 @@ pub(crate) fn judge(fleet: &Fleet, sighting: &Sighting) -> Verdict {
     let Sighting { key, uid, version, write, .. } = sighting;
     let name = name_of_new(fleet, sighting);
     let refusal = refused(write);
-    // What is said of a set that could not be created has its name, too.
+    // The message about a ReplicaSet that could not be created has its name, too.
     let (refused_name, refusal) = refusal.unzip();
     let name = name.or(refused_name);
     let mut newest: Option<(View, Intent)> = None;
@@ -96,13 +96,12 @@ pub(crate) fn judge(fleet: &Fleet, sighting: &Sighting) -> Verdict {
     }
 }
 
-/// A Deployment at which nothing has happened for a while: our planner should have nothing to do
-/// either.
+/// A Deployment at which nothing has happened for a while: the planner should have nothing to do either.
 pub(crate) fn judge_rest(fleet: &Fleet, key: &Key, now: Timestamp) -> Option<Verdict> {
     let view = fleet.newest(key)?;
     let progressing = view.workload.decoded.status.condition(condition::PROGRESSING);
     if progressing.is_some_and(|known| known.reason == reason::REPLICA_SET_CREATE_ERROR) {
-        // The controller in charge tries again with growing delays; so would we.
+        // The controller in charge tries again with growing delays; so would Rollwright.
         return None;
     }
     let base = circumstances(fleet, &view, now);
@@ -154,7 +153,7 @@ fn intents<'a>(view: &'a View, base: &'a Circumstances) -> impl Iterator<Item = 
     [Some(first), second].into_iter().flatten()
 }
 
-/// A dry run would have returned the template that the set has by now which stands for this one.
+/// A dry run would have returned the template that the ReplicaSet has by now which stands for this one.
 fn dry_run(fleet: &Fleet, workload: &Item<Workload>) -> Option<Digest> {
     if fleet.flavour != Flavour::Rollwright {
         return None;
@@ -162,7 +161,7 @@ fn dry_run(fleet: &Fleet, workload: &Item<Workload>) -> Option<Digest> {
     new_set(fleet, workload).map(|set| set.0)
 }
 
-/// Digest and name of the set that stands for the template, as far as is known by now.
+/// Digest and name of the ReplicaSet that stands for the template, as far as is known by now.
 fn new_set(fleet: &Fleet, workload: &Item<Workload>) -> Option<(Digest, String)> {
     let (namespace, name) = (workload.decoded.namespace.clone(), workload.decoded.name.clone());
     let view = fleet.newest(&Key { namespace, name })?;
@@ -200,7 +199,7 @@ fn moments(sighting: &Sighting) -> Vec<Timestamp> {
     moments
 }
 
-/// Name and words, if the status tells that a set could not be created (S4.15).
+/// Name and words, if the status reports that a ReplicaSet could not be created (S4.15).
 fn refused(write: &Write) -> Option<(String, String)> {
     let Write::Status { before, after } = write else { return None };
     let message = |status: &Status| {

@@ -12,7 +12,7 @@ use crate::case;
 use crate::judge::Divergence;
 use crate::mask::Mask;
 
-/// More of them would say the same.
+/// More of them would show the same.
 const FILES_MAX: usize = 1000;
 
 /// Where divergences go.

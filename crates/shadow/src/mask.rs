@@ -9,7 +9,7 @@ use std::hash::BuildHasher as _;
 use plan::keys::{FINGERPRINTS, HASH_LABEL, ROLLBACK_TO};
 use serde_json::{Map, Value};
 
-/// Members whose text says nothing about the user: words of the API, times, counts.
+/// Members with a text that reveals nothing about the user: words of the API, times, counts.
 const KEPT: [&str; 39] = [
     "api",
     "apiVersion",
@@ -51,7 +51,7 @@ const KEPT: [&str; 39] = [
     "volumeMode",
     "whenUnsatisfiable",
 ];
-/// Maps whose keys are the user's.
+/// Maps with the user's keys.
 const USERS_MAPS: [&str; 6] =
     ["labels", "annotations", "annotationsSet", "matchLabels", "nodeSelector", "overhead"];
 /// Maps from resource names to quantities; a quantity is no name, and is compared as a number.
@@ -66,7 +66,7 @@ pub(crate) struct Mask {
 }
 
 impl Mask {
-    /// Masks a whole case. What it says in sentences is left out: a replay tells it again.
+    /// Masks a whole case. Its sentences are left out: a replay writes them again.
     pub(crate) fn case(&self, case: &mut Value) {
         let name = case.pointer("/input/deployment/metadata/name").and_then(Value::as_str);
         let deployment = name.unwrap_or_default().to_owned();
@@ -135,7 +135,7 @@ impl Masking<'_> {
         }
     }
 
-    /// A set keeps the hash at the end of its name: whether two are the same must be seen.
+    /// A ReplicaSet keeps the hash at the end of its name: whether two are the same must be seen.
     fn name(&self, name: &str) -> String {
         let hash = name.strip_prefix(self.deployment.as_str()).and_then(|rest| rest.strip_prefix('-'));
         match hash {
@@ -146,7 +146,7 @@ impl Masking<'_> {
         }
     }
 
-    /// Names of labels and annotations, unless they are Kubernetes' or ours.
+    /// Names of labels and annotations, unless they are Kubernetes' or Rollwright's.
     fn key(&self, key: &str) -> String {
         let domain = key.split_once('/').map_or("", |(domain, _)| domain);
         let is_known = ["kubernetes.io", "k8s.io", "rollwright.dev"].iter().any(|known| {
@@ -156,8 +156,7 @@ impl Masking<'_> {
         if is_known || is_plain { key.to_owned() } else { self.mask.word(key) }
     }
 
-    /// The sentences that controllers write, names replaced; what the server said of a failure
-    /// may hold anything.
+    /// The sentences that controllers write, names replaced; the server's message about a failure may hold anything.
     fn message(&self, condition: &Map<String, Value>, message: &str) -> String {
         let is = |field: &str, word: &str| condition.get(field).and_then(Value::as_str) == Some(word);
         let is_plain = is("type", "Available") || is("type", "Progressing");
@@ -175,7 +174,7 @@ impl Masking<'_> {
     }
 }
 
-/// Annotations and labels whose values are numbers and hashes that controllers write.
+/// Annotations and labels with numbers and hashes that controllers write.
 fn is_ours(key: &str) -> bool {
     key.starts_with("deployment.kubernetes.io/") || [HASH_LABEL, ROLLBACK_TO, FINGERPRINTS].contains(&key)
 }

@@ -6,9 +6,9 @@ use serde_json::Value;
 /// Which watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Which {
-    /// That of Deployments.
+    /// The watch of Deployments.
     Deployments,
-    /// That of ReplicaSets.
+    /// The watch of ReplicaSets.
     ReplicaSets,
 }
 

@@ -20,7 +20,7 @@ use engine::index::Key;
 /// A write that agrees with nothing is judged once more after this time: one of the watches may
 /// have been late with what the controller had seen.
 const SECOND_LOOK: SignedDuration = SignedDuration::from_secs(2);
-/// A Deployment at which nothing happens for this long is at rest.
+/// A Deployment without events for this long is idle.
 const AT_REST_AFTER: SignedDuration = SignedDuration::from_secs(5);
 /// And what has not been done after this time will not be: a controller that is busy, or that backs
 /// off, is late and not wrong.
@@ -223,8 +223,8 @@ impl Observer {
         self.stirred.insert(key.clone(), (at, at + AT_REST_AFTER));
     }
 
-    /// What is due: second looks, Deployments at rest, reasons, forgetting. At the `end`, second
-    /// looks are taken at once.
+    /// What is due: second looks, idle Deployments, reasons, forgetting. At the `end`, second looks are taken
+    /// immediately.
     pub fn tick(&mut self, now: Timestamp, is_end: bool) {
         self.look_again(now, is_end);
         self.look_at_rest(now);

@@ -18,8 +18,8 @@ pub(crate) fn on_the_way(view: &View, actions: &[Action], events: &[Event], now:
     statuses
 }
 
-/// What is told before anything is counted: that the Deployment was paused or resumed (S13.1), and that its
-/// set was found (S4.4) or created (S4.15).
+/// What the status reports before anything is counted: that the Deployment was paused or resumed (S13.1), and that its
+/// ReplicaSet was found (S4.4) or created (S4.15).
 fn before_counting(view: &View, actions: &[Action], now: Timestamp) -> Vec<Status> {
     let workload = &view.workload.decoded;
     let mut status = workload.status.clone();
@@ -67,15 +67,15 @@ fn declared(view: &View, actions: &[Action]) -> Option<Progressing> {
     Some(("True", reason::FOUND_NEW_REPLICA_SET, message))
 }
 
-/// The oldest set that carries the template (S4.1).
+/// The oldest ReplicaSet that carries the template (S4.1).
 fn declared_set(view: &View) -> Option<&ReplicaSet> {
     let fingerprint = &view.workload.decoded.template.fingerprint;
     let sets = view.sets.iter().map(|set| &set.decoded);
     sets.filter(|set| set.carries(fingerprint)).min_by(|a, b| a.age_order(b))
 }
 
-/// What is reported by the sizes before the step of the declared set (S9.3), which takes pods away where
-/// somebody gave it too many (S6.6): all else is as in the status that our plan writes, or as it stands.
+/// What the status reports by the sizes before the step of the declared ReplicaSet (S9.3), which takes pods away where
+/// somebody gave it too many (S6.6). All else is as in the status that the plan writes, or as it stands.
 fn before_step(view: &View, actions: &[Action], events: &[Event]) -> Vec<Status> {
     let workload = &view.workload.decoded;
     let declared = declared_set(view).map(|set| &set.name);

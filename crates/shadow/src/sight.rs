@@ -89,9 +89,9 @@ pub(crate) enum Ignored {
     DeploymentByOthers,
     /// A status written by somebody else.
     StatusByOthers,
-    /// A name was taken: names follow from a hash that differs between us and Kubernetes.
+    /// A name was taken: names follow from a hash that differs between Rollwright and Kubernetes.
     Collision,
-    /// The object does not tell who wrote it.
+    /// The object does not show who wrote it.
     NoAuthor,
     /// What happened before the caches were filled, or while a watch was interrupted.
     Missed,
@@ -126,7 +126,7 @@ pub(crate) enum Noticed {
     Ignored(Ignored),
 }
 
-/// A change of one object: what it was before, if anything, and who is told to have made it.
+/// A change of one object: what it was before, if anything, and its author.
 pub(crate) struct Change<'a, T> {
     pub(crate) version: u64,
     pub(crate) at: Timestamp,
@@ -159,7 +159,7 @@ impl InCharge {
         let annotations = author::changes(&before.body, &after.body, &["metadata", "annotations"]);
         let revision = old.annotations.get(REVISION) != new.annotations.get(REVISION);
         if status.is_empty() && spec.is_empty() && revision && annotations.len() == 1 {
-            // The revision travels with a status write (S5.6), and here it is all that it says.
+            // The revision travels with a status write (S5.6), and here it is all that the write changes.
             status.clone_from(&annotations);
         }
         let sighting = |write| {
@@ -245,8 +245,8 @@ impl InCharge {
     }
 }
 
-/// Nothing tells who deleted a set. The controller deletes only idle ones of a Deployment that
-/// stays (S11.5); whatever looks like that is compared.
+/// Nothing shows who deleted a ReplicaSet. The controller deletes only idle ones of a Deployment that stays (S11.5);
+/// whatever looks like that is compared.
 fn deleted(fleet: &Fleet, key: &Key, before: Arc<Item<ReplicaSet>>) -> Result<Write, Ignored> {
     if fleet.workload(key).is_none_or(|workload| workload.decoded.deleting) {
         return Err(Ignored::WithItsDeployment);

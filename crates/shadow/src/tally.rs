@@ -22,7 +22,7 @@ pub struct Tally {
     wanted: Counts,
     /// What was not compared, by kind.
     ignored: Counts,
-    /// Deployments at rest that were looked at.
+    /// Idle Deployments that were looked at.
     at_rest: u64,
     at_rest_agreed: u64,
     meters: Meters,
@@ -111,7 +111,7 @@ impl Tally {
         self.meters.agreement.set(self.agreement());
     }
 
-    /// A Deployment at rest was looked at.
+    /// An idle Deployment was looked at.
     pub(crate) fn looked_at_rest(&mut self, verdict: &Verdict) {
         self.at_rest += 1;
         if matches!(verdict, Verdict::Agreed) {

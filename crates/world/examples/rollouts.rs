@@ -1,6 +1,6 @@
 //! Measures what a rollout costs in the world itself: `cargo run --release -p world --example rollouts`.
 //!
-//! A rollout here is the plainest there is: ten pods of one set are replaced by ten of another,
+//! A rollout here is the plainest there is: ten pods of one ReplicaSet are replaced by ten of another,
 //! with at most three more and two less than ten. Who decides costs next to nothing.
 
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use world::{Cluster, Defaults, Deletion, Key, Mode, Object, Patch, Refused, Reso
 const SIZE: i64 = 10;
 const SURGE: i64 = 3;
 const UNAVAILABLE: i64 = 2;
-/// How many, unless the first argument says otherwise.
+/// How many, unless the first argument is a number.
 const ROLLOUTS: u64 = 2000;
 
 fn main() -> ExitCode {
@@ -62,7 +62,7 @@ fn scale(cluster: &mut Cluster, name: &str, size: i64) -> Result<(), Refused> {
     cluster.store.patch(&key(name), &patch, Subresource::Main, Mode::Store).map(|_| ())
 }
 
-/// Desired and available pods of a set.
+/// Desired and available pods of a ReplicaSet.
 fn counts(cluster: &Cluster, name: &str) -> (i64, i64) {
     let set = cluster.store.get(&key(name));
     let desired = set.and_then(|set| set.spec_number("replicas")).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Everything that others do in a cluster, run plainly: at once, in order, by one clock.
+//! Everything that others do in a cluster, run plainly: immediately, in order, by one clock.
 //!
 //! The sandbox runs this by the wall clock. The simulator calls the parts itself and lets each
 //! lag behind as it likes.
@@ -23,7 +23,7 @@ pub const NODE_NAME: &str = "fake-node";
 /// Pause of the garbage collector after a refusal.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Somebody's next look at an object, as a kind tells whose it is.
+/// Somebody's next look at an object, as the kind decides who that is.
 #[derive(Clone, Debug, Default)]
 struct Due {
     times: BTreeSet<(Timestamp, Key)>,
@@ -96,7 +96,7 @@ impl Controllers {
         &mut self.kubelets
     }
 
-    /// Has pods looked at although nothing about them changed: their node is back, say.
+    /// Has pods looked at although nothing about them changed: for example, their node is back.
     pub fn look_at(&mut self, pods: impl IntoIterator<Item = Key>) {
         self.pods.extend(pods);
     }
@@ -107,7 +107,7 @@ impl Controllers {
         self.look_at([pod.clone()]);
     }
 
-    /// When something has to be done next without being told.
+    /// When something has to be done next without an event.
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
         self.due.first().into_iter().chain(self.collector_again).min()
@@ -229,7 +229,7 @@ impl Cluster {
         self.controllers.settle(&mut self.store);
     }
 
-    /// When something has to be done next without being told.
+    /// When something has to be done next without an event.
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
         self.controllers.next_due()

@@ -173,7 +173,7 @@ fn owners(store: &Store, object: &Object) -> Owners {
     owners
 }
 
-/// Deletes an object whose owners are gone or wait for it, or takes such owners off it.
+/// Deletes an object when its owners are gone or wait for it, or takes such owners off it.
 fn collect(store: &mut Store, object: &Object) -> Result<(), Refused> {
     let owners = owners(store, object);
     if owners.dangling.is_empty() && owners.waiting.is_empty() {

@@ -14,7 +14,7 @@ pub struct Informer {
     resource: Resource,
     version: u64,
     objects: BTreeMap<Key, Object>,
-    /// The same objects once more, so that the pods of a set are read without looking each up.
+    /// The same objects once more, so that the pods of a ReplicaSet are read without looking each up.
     controlled: BTreeMap<String, BTreeMap<Key, Object>>,
 }
 

@@ -1,7 +1,7 @@
 //! Scheduler and kubelets in one: pods get a node, start, become ready, crash, and go.
 //!
-//! Nothing runs. What becomes of a pod is its [`Course`], and a [`Policy`] of the driver says
-//! which; [`Conventions`] are those of the tests' cluster, by image name and annotation.
+//! Nothing runs. The fate of a pod is its [`Course`], and a [`Policy`] of the driver decides which; [`Conventions`] are
+//! those of the tests' cluster, by image name and annotation.
 
 mod annotations;
 mod course;
@@ -35,12 +35,12 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Restarts of a crashing container are at least this far apart.
 const RESTART_LEAST: Duration = Duration::from_millis(100);
 
-/// What came of a look at a pod.
+/// The outcome of a look at a pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PodStep {
-    /// Whether something was written; then the pod is to be looked at again at once.
+    /// Whether something was written; then the pod needs another look immediately.
     pub wrote: bool,
-    /// When to look again without being told.
+    /// When to look again without an event.
     pub again: Option<Timestamp>,
 }
 
@@ -79,7 +79,7 @@ impl Memory {
     /// Takes in what others did to the pod.
     fn note(&mut self, pod: &Object, now: Timestamp) {
         if self.bound.is_none() && !bound_to(pod).is_empty() {
-            // After a restart of the kubelet a pod is as old as its status says.
+            // After a restart of the kubelet a pod is as old as its status shows.
             let start = pod.status.get("startTime").and_then(Value::as_str).and_then(|at| at.parse().ok());
             self.bound = Some(start.unwrap_or(now));
             self.started = self.bound;
@@ -340,7 +340,7 @@ pub(crate) fn homeless(store: &Store) -> impl Iterator<Item = Key> + '_ {
     store.list(Resource::Pods, None).filter(|pod| bound_to(pod).is_empty()).map(Key::of)
 }
 
-/// Whether a node is not heard of.
+/// Whether a node is lost.
 fn is_lost(nodes: &[Node], name: &str) -> bool {
     nodes.iter().any(|node| node.is_lost && node.name == name)
 }

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use crate::object::Object;
 use crate::resource::Resource;
 
-/// What became of an object.
+/// The change of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It came into being.
+    /// The object came into being.
     Added,
-    /// It has a new version.
+    /// The object has a new version.
     Modified,
-    /// It is gone; the object is its last state, in the version of the deletion.
+    /// The object is gone; this is its last state, in the version of the deletion.
     Deleted,
 }
 

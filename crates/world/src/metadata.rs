@@ -34,7 +34,7 @@ pub(crate) struct Facts {
 #[derive(Debug)]
 pub(crate) struct Controller {
     pub(crate) uid: Option<String>,
-    /// The set that it names, if it names one.
+    /// The ReplicaSet that it names, if it names one.
     pub(crate) set: Option<Key>,
 }
 

@@ -123,7 +123,7 @@ impl Object {
         }
     }
 
-    /// Takes over what a patch says of `metadata`; its resourceVersion stays apart.
+    /// Takes over the `metadata` of a patch; its resourceVersion stays apart.
     pub(crate) fn put_metadata(&mut self, mut metadata: Value) {
         if let Some(version) = metadata.as_object_mut().and_then(take_version) {
             self.version = version;

@@ -8,7 +8,7 @@ use crate::object::{Object, version_of};
 use crate::refusal::Refused;
 use crate::strategic;
 
-/// A patch, as its content type says.
+/// A patch of this content type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Patch {
     /// RFC 7396.
@@ -76,7 +76,7 @@ fn merge_parts(object: &Object, patch: &Value, merge: Merge) -> Result<Object, R
     Ok(patched)
 }
 
-/// Metadata that is only named to say which object is meant stays shared.
+/// Metadata that only identifies the object stays shared.
 fn merge_metadata(patched: &mut Object, change: &Value, merge: Merge) {
     let Some(changes) = change.as_object() else { return };
     let is_said = |(name, change): (&String, &Value)| match version_of(change) {

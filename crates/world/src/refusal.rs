@@ -59,7 +59,7 @@ impl Refused {
         Self::about(resource, name, 409, "Conflict", message)
     }
 
-    /// Admission says no.
+    /// Admission refuses.
     #[must_use]
     pub fn forbidden(resource: Resource, name: &str, why: &str) -> Self {
         let message = format!("{} \"{name}\" is forbidden: {why}", resource.qualified());

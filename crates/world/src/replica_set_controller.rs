@@ -33,24 +33,24 @@ const BACKOFF_FIRST: Duration = Duration::from_millis(5);
 /// The longest pause after failures.
 const BACKOFF_LAST: Duration = Duration::from_secs(1000);
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug, Default)]
 pub struct SetStep {
     /// Writes that were accepted.
     pub writes: usize,
-    /// Whether nothing was done because the caches do not show the last writes yet. The set is
+    /// Whether nothing was done because the caches do not show the last writes yet. The ReplicaSet is
     /// reported as changed again when they do.
     pub waits: bool,
-    /// When to look again without being told.
+    /// When to look again without an event.
     pub again: Option<Timestamp>,
     /// The first refusal.
     pub refused: Option<Refused>,
 }
 
-/// What the controller remembers of a set.
+/// What the controller remembers of a ReplicaSet.
 #[derive(Clone, Debug, Default)]
 struct Memory {
-    /// Version of the last write to the set itself.
+    /// Version of the last write to the ReplicaSet itself.
     set_written: u64,
     /// Version of the last write to one of its pods.
     pods_written: u64,
@@ -73,7 +73,7 @@ pub struct ReplicaSetController {
     pods: Informer,
     memory: BTreeMap<String, Memory>,
     changed: BTreeSet<Key>,
-    /// Sets whose last step found the caches too old.
+    /// ReplicaSets with a last step that found the caches too old.
     waiting: BTreeSet<Key>,
 }
 
@@ -132,8 +132,8 @@ impl ReplicaSetController {
         Ok(())
     }
 
-    /// Sets whose last writes the caches now show are to be looked at again. The events of those
-    /// writes need not say so: a pod that was let go meanwhile names no set any more.
+    /// ReplicaSets need another look once the caches show their last writes. The events of those writes need not name
+    /// them: a pod that was let go meanwhile names no ReplicaSet any more.
     fn end_waits(&mut self) {
         let Self { sets, pods, memory, changed, waiting } = self;
         waiting.retain(|key| {
@@ -162,7 +162,7 @@ impl ReplicaSetController {
         (self.sets.version(), self.pods.version())
     }
 
-    /// The sets that changed, or whose pods did, since their last step.
+    /// The ReplicaSets that changed, or have pods that did, since their last step.
     pub fn changed(&self) -> impl Iterator<Item = &Key> {
         self.changed.iter()
     }
@@ -172,7 +172,7 @@ impl ReplicaSetController {
         self.changed.pop_first()
     }
 
-    /// One look at one set: pods are created or deleted, and the status is written.
+    /// One look at one ReplicaSet: pods are created or deleted, and the status is written.
     pub fn step(&mut self, store: &mut Store, key: &Key, chance: &mut dyn Chance) -> SetStep {
         self.changed.remove(key);
         let Some(set) = self.sets.get(key).cloned() else { return SetStep::default() };
@@ -193,7 +193,7 @@ impl ReplicaSetController {
         memory.blueprint = memory.blueprint.take().map(|blueprint| Blueprint::of(set, Some(blueprint)));
         let pods = self.pods.controlled_by(set.namespace(), set.uid()).map(|(_, pod)| pod);
         let census = pods::count(set, memory.blueprint.as_ref(), pods, store.now());
-        // A set that is being deleted is left to the garbage collector.
+        // A ReplicaSet that is being deleted is left to the garbage collector.
         let error = if set.is_deleting() {
             None
         } else {
@@ -241,7 +241,7 @@ impl ReplicaSetController {
         Some(status::Failure { reason: "FailedDelete", refused })
     }
 
-    /// How many active pods of this set and its siblings each node has; nothing when no choice
+    /// How many active pods of this ReplicaSet and its siblings each node has; nothing when no choice
     /// depends on it.
     fn neighbours<'a>(
         &'a self,
@@ -265,7 +265,7 @@ impl ReplicaSetController {
     }
 }
 
-/// The set that controls a pod, by the name that the pod knows it by.
+/// The ReplicaSet that controls a pod, by the name that the pod knows it by.
 fn set_of(pod: &Object) -> Option<&Key> {
     pod.metadata.facts().controller.as_ref()?.set.as_ref()
 }
@@ -298,7 +298,7 @@ fn create(
                     memory.pods_written = pod.version();
                     step.writes += 1;
                 }
-                // Whatever is created in a namespace that goes away would fail: no failure of the set's.
+                // Whatever is created in a namespace that goes away would fail: no failure of the ReplicaSet's.
                 Err(refused) if refused.is_namespace_terminating() => {}
                 Err(refused) => failure = failure.or(Some(refused)),
             }
@@ -333,8 +333,8 @@ fn delete(
     failure.map_or(Ok(()), Err)
 }
 
-/// Writes a status. After a conflict it is written once more over the set as it is now; it still
-/// says which generation it was computed from.
+/// Writes a status. After a conflict it is written once more over the ReplicaSet as it is now; it still has the
+/// generation that it was computed from.
 fn write_status(
     store: &mut Store,
     set: &Object,

@@ -23,7 +23,7 @@ pub struct Status {
 
 /// What a status is made from.
 enum Source {
-    /// It was written as JSON.
+    /// The status was written as JSON.
     Json,
     /// The status before, and since then a node.
     Bound { before: Arc<Status>, at: Timestamp },
@@ -37,13 +37,13 @@ pub enum Phase {
     /// Nothing runs yet.
     #[default]
     Pending,
-    /// Its node is not heard of.
+    /// Its node is lost.
     Unknown,
     /// Its containers run.
     Running,
-    /// It has ended well.
+    /// The pod has ended well.
     Succeeded,
-    /// It has ended with an error.
+    /// The pod has ended with an error.
     Failed,
 }
 

@@ -1,4 +1,4 @@
-//! The store: every object, and the log of what became of them.
+//! The store: every object, and the log of their changes.
 
 mod born;
 mod deletion;
@@ -220,7 +220,7 @@ impl Store {
     /// and uid that it carries are preconditions.
     ///
     /// # Errors
-    /// 404, 409, or what admission says.
+    /// 404, 409, or the answer of admission.
     pub fn replace(
         &mut self,
         object: Object,

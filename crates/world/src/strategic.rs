@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// Lists that merge, by the name of their member, with the keys that tell entries apart; where
-/// there are several, the first that the entries carry counts.
+/// Lists that merge, by the name of their member, with the keys that identify entries; where there are several, the
+/// first that the entries carry counts.
 const MERGE_KEYS: [(&str, &[&str]); 14] = [
     ("ownerReferences", &["uid"]),
     ("conditions", &["type"]),

@@ -23,12 +23,12 @@ pub enum Subresource {
     Scale,
 }
 
-/// Whether a write is to last.
+/// Whether a write lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It is stored.
+    /// The object is stored.
     Store,
-    /// It is answered as if it were (`dryRun=All`).
+    /// The object is answered as if it were stored (`dryRun=All`).
     DryRun,
 }
 
@@ -62,7 +62,7 @@ impl Preconditions {
         }
     }
 
-    /// Checks what an object that is sent says of the one that it is to replace.
+    /// Checks what a sent object states about the one that it replaces.
     ///
     /// # Errors
     /// As [`Self::check`].
@@ -73,21 +73,21 @@ impl Preconditions {
         Self::stated_by(sent).check(stored)
     }
 
-    /// What an object that is sent says of the one that it is to replace.
+    /// What a sent object states about the one that it replaces.
     fn stated_by(object: &Object) -> Self {
         let uid = Some(object.uid()).filter(|uid| !uid.is_empty()).map(str::to_owned);
         Self { uid, resource_version: object.stated_version() }
     }
 }
 
-/// What becomes of the objects that a deleted one owns.
+/// The fate of the objects that a deleted one owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// They are deleted afterwards.
+    /// The objects are deleted afterwards.
     Background,
-    /// They are deleted first.
+    /// The objects are deleted first.
     Foreground,
-    /// They stay, without owner.
+    /// The objects stay, without owner.
     Orphan,
 }
 
@@ -96,10 +96,10 @@ pub enum Propagation {
 pub struct Deletion {
     /// What must be true of it.
     pub preconditions: Preconditions,
-    /// What becomes of what it owns; if that is left open, what the object's finalizers say, or else
-    /// that it is deleted afterwards.
+    /// The fate of what it owns; if that is left open, the object's finalizers decide, or else it is deleted
+    /// afterwards.
     pub propagation: Option<Propagation>,
-    /// Seconds that a pod gets; 0 removes it at once.
+    /// Seconds that a pod gets; 0 removes it immediately.
     pub grace_seconds: Option<i64>,
     /// Whether it is meant.
     pub mode: Mode,
@@ -155,7 +155,7 @@ pub(crate) fn is_emptied(object: &Object) -> bool {
     object.resource != Resource::Namespaces || finalizers.is_none_or(Vec::is_empty)
 }
 
-/// Pod specs with and without a node. Pods of a set share their spec, and go on to share it.
+/// Pod specs with and without a node. Pods of a ReplicaSet share their spec, and keep sharing it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bindings(VecDeque<(Arc<Value>, Arc<Value>)>);
 
@@ -185,7 +185,7 @@ impl Bindings {
 
 fn first_status(resource: Resource, sent: &Value) -> Value {
     match resource {
-        // The default of our CustomResourceDefinition: not observed yet.
+        // The default of Rollwright's CustomResourceDefinition: not observed yet.
         Resource::Deployments => json!({ "observedGeneration": -1 }),
         Resource::AppsDeployments => json!({}),
         Resource::ReplicaSets => json!({ "replicas": 0 }),

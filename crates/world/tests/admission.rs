@@ -198,7 +198,7 @@ fn webhooks_change_templates() {
         let sent = workload(Resource::ReplicaSets, "web", &[]);
         let made = store.create(sent.clone(), Mode::Store).unwrap();
         assert_ne!(made.spec, sent.spec, "{behaviour:?}");
-        // What comes back is changed again only by those that are not idempotent.
+        // Only those that are not idempotent change the result again.
         let again = Object { spec: Arc::clone(&made.spec), ..workload(Resource::ReplicaSets, "again", &[]) };
         let again = store.create(again, Mode::Store).unwrap();
         let is_idempotent = !matches!(behaviour, Behaviour::RandomAnnotation | Behaviour::AppendEnv);

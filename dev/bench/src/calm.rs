@@ -12,11 +12,11 @@ use crate::side::Side;
 use crate::usage;
 
 const LOOK: Duration = Duration::from_millis(500);
-/// This much in one look is work. One that works without asking for anything takes a core; one at rest
-/// keeps its clocks. Kubernetes' took 35 ms of a look, for minutes and without a request, when it had made
-/// the ReplicaSets of 5,000 Deployments.
+/// This much in one look is work. One that works without asking for anything takes a core; an idle one keeps its
+/// clocks. Kubernetes' took 35 ms of a look, for minutes and without a request, when it had made the ReplicaSets of
+/// 5,000 Deployments.
 const WORK: Duration = Duration::from_millis(150);
-/// Calm for so many looks in a row.
+/// Calm for this many looks in a row.
 const CALM: u32 = 8;
 const DEADLINE: Duration = Duration::from_secs(1800);
 

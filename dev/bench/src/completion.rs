@@ -1,4 +1,4 @@
-//! When each Deployment of a namespace was complete, as a watch tells it.
+//! When each Deployment of a namespace was complete, as a watch shows it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -28,7 +28,7 @@ impl From<kube::Error> for Failure {
 }
 
 impl Failure {
-    /// Wraps what the operating system said with what was attempted.
+    /// Wraps the error of the operating system with what was attempted.
     pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let action = action.into();
         move |source| Self::Io { action, source }

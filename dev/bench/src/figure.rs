@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::round::{Phase, Round};
 use crate::scenario::Operation;
 
-/// What is told of one operation, or of some together.
+/// A figure of one operation, or of some together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
     /// Seconds from the first edit until all are complete.
@@ -131,7 +131,7 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Of ours to theirs; none where theirs is 0.
+    /// The ratio of Rollwright's to Kubernetes'; none where Kubernetes' is 0.
     pub(crate) fn of(ours: &[f64], theirs: &[f64]) -> Option<Self> {
         let pairs = ours.iter().zip(theirs).filter(|(_, theirs)| **theirs > 0.0);
         let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();

@@ -62,8 +62,8 @@ impl Fleet {
         Ok(Self { client: cluster.client(User::Admin).await?, flavour, namespace, deployments })
     }
 
-    /// Creates all of them with so many old revisions, complete with the ReplicaSets of all revisions.
-    /// Statuses are left to the controllers.
+    /// Creates all of them with this many old revisions, complete with the ReplicaSets of all revisions. Statuses are
+    /// left to the controllers.
     pub(crate) async fn create_settled(&self, old_revisions: usize) -> Result<(), Failure> {
         let all = stream::iter(0..self.deployments).map(async |index| {
             let uid = self.create(index, old_revisions + 1).await?;
@@ -82,7 +82,7 @@ impl Fleet {
         all.buffer_unordered(PARALLEL).try_collect().await
     }
 
-    /// Gives the first so many of them the template of a revision.
+    /// Gives the first ones, this many, the template of a revision.
     pub(crate) async fn edit(&self, count: usize, revision: usize) -> Result<(), Failure> {
         let all = stream::iter(0..count.min(self.deployments)).map(async |index| {
             let name = name(index);

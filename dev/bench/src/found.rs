@@ -1,4 +1,4 @@
-//! What was measured of large fleets, and which controllers did not come to rest there.
+//! What was measured of large fleets, and which controllers did not become idle there.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl<T> Default for Found<T> {
 }
 
 impl<T: Debug> Found<T> {
-    /// Keeps what came of one side; fails for everything but unrest.
+    /// Keeps the outcome of one side; fails for everything but unrest.
     pub(crate) fn take(
         &mut self,
         side: Side,

@@ -58,7 +58,7 @@ fn options() -> Result<Options, Failure> {
     });
     let mut options = Options::unique("bench");
     options.manifests = vec![crd, rights.to_string()];
-    // For whoever wants to know what the server does: see docs/internals/benchmarks.md.
+    // For a person who wants to know what the server does: see docs/internals/benchmarks.md.
     options.apiserver_flags = vec!["--profiling=true".to_owned()];
     Ok(options)
 }

@@ -1,4 +1,4 @@
-//! What a template for all Deployments of one namespace at once costs, as their old revisions pile up.
+//! What a template for all Deployments of one namespace together costs, as their old revisions pile up.
 
 use std::path::Path;
 use std::time::Duration;
@@ -51,7 +51,7 @@ impl Growth {
     }
 }
 
-/// Lets each of these sides roll so many Deployments.
+/// Lets each of these sides roll this many Deployments.
 pub(crate) async fn measure(
     operator: &Path,
     deployments: usize,

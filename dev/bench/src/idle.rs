@@ -1,5 +1,5 @@
-//! What a controller costs while nothing happens: memory, requests at rest, and the cost of one edit
-//! in a cluster of so many Deployments.
+//! What a controller costs while nothing happens: memory, requests while idle, and the cost of one edit in a cluster of
+//! many Deployments.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,19 +29,19 @@ const START: Duration = Duration::from_secs(2);
 /// The time from a controller's start to the edit of a Deployment.
 const EARLY: Duration = Duration::from_secs(1);
 
-/// One side, among so many Deployments.
+/// One side, among this many Deployments.
 #[derive(Clone, Debug)]
 pub(crate) struct Idle {
     pub(crate) side: Side,
     pub(crate) deployments: usize,
-    /// From its start until it is at rest.
+    /// From its start until it is idle.
     pub(crate) start_up: Duration,
     /// From an edit, a moment after its start, until the ReplicaSet of the new template is there.
     pub(crate) edited_early: Duration,
     /// Of the start, and with it the most memory that was needed.
     pub(crate) started: Usage,
     pub(crate) start_up_writes: usize,
-    /// After a while at rest.
+    /// After an idle while.
     pub(crate) quiet: Usage,
     pub(crate) quiet_writes: usize,
     /// Beside watches and the lease.
@@ -67,7 +67,7 @@ impl Idle {
     }
 }
 
-/// Measures these sides among so many Deployments, each API in a cluster of its own.
+/// Measures these sides among this many Deployments, each API in a cluster of its own.
 pub(crate) async fn measure(
     operator: &Path,
     deployments: usize,
@@ -106,7 +106,7 @@ pub(crate) async fn measure(
 
 /// Lets a controller write the statuses, all of them: one that waits for its first list is calm, too.
 ///
-/// On apps/v1 that is ours. Kubernetes' controller came to no rest among 10,000 Deployments, and what it
+/// On apps/v1 that is Rollwright's. Kubernetes' controller never became idle among 10,000 Deployments, and what it
 /// would have written otherwise shows: it is among the writes of its start-up.
 async fn settle(cluster: &Cluster, side: Side, operator: &Path, deployments: usize) -> Result<(), Failure> {
     let since = Timestamp::now();

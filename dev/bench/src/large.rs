@@ -1,4 +1,4 @@
-//! Tables and targets of the fleets at rest and of those that grow.
+//! Tables and targets of the idle fleets and of those that grow.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::report::mebibytes;
 use crate::side::Side;
 use crate::target::{Outcome, Verdict};
 
-/// How many Deployments, at rest and growing.
+/// How many Deployments, idle and growing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes<'a> {
     pub(crate) idle: &'a [usize],
@@ -60,7 +60,7 @@ impl Large {
         Ok(large)
     }
 
-    /// What was to be reached, among the most Deployments that there were.
+    /// The targets, among the most Deployments that there were.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
         let Some(most) = self.idle.measured.iter().map(|idle| idle.deployments).max() else {
             return Vec::new();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::side::Side;
 
-/// A small Deployment whose template carries this version.
+/// A small Deployment with a template that carries this version.
 pub(crate) fn deployment(side: Side, name: &str, replicas: i64) -> Value {
     json!({
         "apiVersion": side.api_version(),

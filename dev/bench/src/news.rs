@@ -53,7 +53,7 @@ type Played = (Load, Side, [Vec<Duration>; FIELDS.len()]);
 pub(crate) struct News(Vec<Played>);
 
 impl News {
-    /// Lets the sides play in turns, so many rounds.
+    /// Lets the sides play in turns, this many rounds.
     pub(crate) async fn measure(
         operator: &Path,
         rounds: usize,

@@ -11,7 +11,7 @@ use crate::round::{self, Round};
 use crate::scenario::{Operation, Scenario};
 use crate::side::Side;
 
-/// What came of a scenario.
+/// The outcome of a scenario.
 pub(crate) struct Played {
     pub(crate) scenario: Scenario,
     pub(crate) rounds: Vec<Round>,
@@ -69,8 +69,8 @@ impl Played {
 
 #[cfg(test)]
 impl Played {
-    /// One round per side of a scenario; operation number n of a side takes n times as many seconds as
-    /// `seconds` says, and as many writes of a kind of its own.
+    /// One round per side of a scenario; operation number n of a side takes n times the `seconds`, and as many writes
+    /// of a kind of its own.
     pub(crate) fn made_up(scenario: Scenario, seconds: [(Side, u64); 3]) -> Self {
         use std::time::Duration;
 

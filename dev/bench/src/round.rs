@@ -22,8 +22,8 @@ use crate::{ground, manifest, trouble};
 const PARALLEL: usize = 32;
 /// Of one operation on all Deployments.
 const DEADLINE: Duration = Duration::from_secs(900);
-/// What comes after the last Deployment is complete, events above all, belongs to the operation too.
-/// Ours tell of a step when none has followed it for two seconds.
+/// What comes after the last Deployment is complete, events above all, belongs to the operation too. Rollwright reports
+/// a step when none has followed it for two seconds.
 const SETTLE: Duration = Duration::from_millis(2500);
 /// No events come of a Deployment without pods.
 const SETTLE_SOON: Duration = Duration::from_millis(500);
@@ -69,7 +69,7 @@ struct Ground<'a> {
     completions: Completions,
 }
 
-/// An operation that is over, but whose requests have not been read yet.
+/// An operation that is over; its requests have not been read yet.
 struct Done {
     operation: Operation,
     since: Timestamp,

@@ -10,7 +10,7 @@ pub(crate) enum Operation {
     Create,
     /// A new template.
     Roll,
-    /// The first template again, whose ReplicaSet is still there.
+    /// The first template again, with its ReplicaSet still there.
     RollBack,
     /// Twice as many replicas.
     Scale,
@@ -27,7 +27,7 @@ impl Operation {
     }
 }
 
-/// Whether the Deployments are edited all at once.
+/// Whether all Deployments are edited together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
     AllAtOnce,
@@ -114,7 +114,7 @@ impl Scenario {
         about
     }
 
-    /// Whether the targets for many Deployments at once are about it.
+    /// Whether the targets for many Deployments together are about it.
     pub(crate) fn is_judged(&self) -> bool {
         (self.pace, self.limits, self.trouble) == (Pace::AllAtOnce, Limits::Lifted, Trouble::None)
     }

@@ -8,7 +8,7 @@ use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::failure::Failure;
 
-/// A controller and the API whose Deployments it manages.
+/// A controller and the API of the Deployments that it manages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Side {
     /// Kubernetes' deployment controller, alone in a kube-controller-manager.

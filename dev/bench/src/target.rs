@@ -1,4 +1,4 @@
-//! What we want to be, against Kubernetes' controller in the same round.
+//! The targets for Rollwright, against Kubernetes' controller in the same round.
 
 use crate::figure::{Figure, Ratio};
 use crate::news::News;
@@ -11,9 +11,9 @@ use crate::side::Side;
 struct Target {
     what: &'static str,
     figure: Figure,
-    /// Which scenarios it is about, of those with many Deployments at once and no trouble.
+    /// Which scenarios it is about, of those with many Deployments together and no trouble.
     about: fn(&Scenario) -> bool,
-    /// The ratio is rounded to so many digits before it is compared.
+    /// The ratio is rounded to this many digits before it is compared.
     digits: usize,
     limits: &'static [Limit],
 }
@@ -124,7 +124,7 @@ const CPU_TARGETS: [Target; 2] = [
     },
 ];
 
-/// What came of a target.
+/// The outcome of a target.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     pub(crate) what: String,

@@ -23,7 +23,7 @@ pub(crate) struct Traffic {
     pub(crate) by_kind: BTreeMap<String, u64>,
     /// Writes of events.
     pub(crate) events: u64,
-    /// Writes that were to change nothing.
+    /// Writes that should change nothing.
     pub(crate) dry_runs: u64,
     /// All but watches and the lease.
     pub(crate) reads: u64,

@@ -11,9 +11,9 @@ use crate::scenario::Trouble;
 use crate::side::Side;
 
 const SLOW: Duration = Duration::from_millis(50);
-/// One request of so many is refused.
+/// One request of this many is refused.
 const REFUSED: u32 = 10;
-/// Seconds in `Retry-After`, as the API server says it.
+/// Seconds in `Retry-After`, as the API server sends it.
 const RETRY_AFTER: u32 = 1;
 /// From the first edit until the server stands still.
 const BEFORE_STALL: Duration = Duration::from_secs(1);

@@ -16,7 +16,7 @@ pub(crate) struct Usage {
     pub(crate) peak: u64,
 }
 
-/// Reads what the kernel says of a process.
+/// Reads the kernel's figures of a process.
 ///
 /// # Errors
 /// If it is gone.

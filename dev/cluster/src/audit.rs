@@ -1,7 +1,6 @@
 //! Reads the API server's audit log: who asked for what, and was it allowed.
 //!
-//! The server writes a request's line when it has answered it, so a request
-//! whose answer has arrived is in the log or about to be.
+//! The server writes a request's line when it has answered it, so an answered request is in the log or about to be.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -31,7 +30,7 @@ pub struct Request {
     pub namespace: String,
     /// HTTP status of the answer.
     pub code: u16,
-    /// What the server said when it refused; else mostly empty.
+    /// What the server answered when it refused; else mostly empty.
     pub message: String,
     /// User name; the impersonated one if there was impersonation.
     pub user: String,
@@ -60,7 +59,7 @@ pub fn requests(path: &Path, since: Timestamp, user: &str) -> Result<Vec<Request
     read(path, user, |request| request.user == user && request.timestamp >= since)
 }
 
-/// All requests about objects of a namespace, whoever sent them.
+/// All requests about objects of a namespace, by any client.
 ///
 /// # Errors
 /// As [`requests`].
@@ -99,8 +98,8 @@ pub fn writes(path: &Path, since: Timestamp, user: &str) -> Result<Vec<Request>,
     Ok(found)
 }
 
-/// The writes by a program, whoever it was for, which the server received at `since` or later. The
-/// program is what the client calls itself, without the version.
+/// The writes by a program, on behalf of anybody, which the server received at `since` or later. The program is what
+/// the client calls itself, without the version.
 ///
 /// # Errors
 /// As [`requests`].

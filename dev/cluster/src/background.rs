@@ -1,5 +1,5 @@
-//! Work on a thread and runtime of its own, so that it outlives the runtime
-//! of whoever started it: each `#[tokio::test]` has one, a shared cluster none.
+//! Work on a thread and runtime of its own, so that it outlives the runtime of its starter: each `#[tokio::test]` has
+//! one, a shared cluster none.
 
 use std::future::Future;
 use std::io;

@@ -84,8 +84,8 @@ impl Binary {
 
     /// Path of the program, if the machine has it: nothing is built.
     ///
-    /// Looks where [`Binary::locate`] does; a kubectl on `PATH` that is older than our control plane
-    /// would like is better than none.
+    /// Looks where [`Binary::locate`] does; a kubectl on `PATH` that is older than the control plane would like is
+    /// better than none.
     pub fn find(self) -> Option<PathBuf> {
         let cached = || Some(self.cache().ok()?.join(self.file(&self.recipe().ok()?)));
         let cached = || cached().filter(|path| path.is_file());

@@ -29,12 +29,12 @@ use crate::state::{self, State};
 use crate::wait::wait_for;
 use crate::watchdog::Watchdog;
 
-/// Two of two cores may be compiling while we start.
-/// Ten times what a quiet machine takes: on a busy one of two cores, 90 s were not enough.
+/// Two of two cores may be compiling during the start. Ten times what a quiet machine takes: on a busy one of two
+/// cores, 90 s were not enough.
 const START_DEADLINE: Duration = Duration::from_secs(180);
 const STOP_GRACE: Duration = Duration::from_secs(5);
 const PORT_ATTEMPTS: u32 = 3;
-/// What a component says whose port, or that of etcd, somebody else has.
+/// The message of a component when somebody else has its port, or that of etcd.
 const PORT_TAKEN: [&str; 2] = ["address already in use", "error creating storage factory"];
 
 /// A running control plane. Dropping it stops everything; if this process is
@@ -70,7 +70,7 @@ impl Cluster {
         let mut attempt = 1;
         loop {
             match Self::start_once(options.clone(), binaries.clone()).await {
-                // Somebody took one of our free ports before we did.
+                // Somebody took one of the free ports before the component did.
                 Err(Error::Exited { tail, .. })
                     if attempt < PORT_ATTEMPTS && PORT_TAKEN.iter().any(|text| tail.contains(text)) =>
                 {
@@ -216,8 +216,8 @@ impl Cluster {
         Companion::start(name, &program, arguments, log)
     }
 
-    /// Switches the built-in deployment controller on or off. The controller
-    /// manager starts anew for that, and with it all other controllers.
+    /// Switches the built-in deployment controller on or off. The controller manager restarts for that, and with it all
+    /// other controllers.
     pub async fn run_deployment_controller(&self, on: bool) -> Result<(), Error> {
         self.deployment_controller.store(on, Ordering::SeqCst);
         self.restart(Component::ControllerManager).await
@@ -364,14 +364,13 @@ impl Drop for Cluster {
         drop(self.kubelet.take());
         self.running().stop();
         State::remove(self.directory());
-        // Logs and audit log stay for whoever wonders why a test failed.
+        // Logs and audit log stay for a person who wonders why a test failed.
         let _ = fs::remove_dir_all(self.layout.etcd());
     }
 }
 
-/// An existing data directory as an absolute path, without what an earlier
-/// cluster left there. Removes only names of ours: the directory may be
-/// anything the user has chosen.
+/// An existing data directory as an absolute path, without what an earlier cluster left there. Removes only the
+/// cluster's own names: the directory may be anything the user has chosen.
 fn fresh_directory(directory: &Path) -> Result<Layout, Error> {
     fs::create_dir_all(directory).map_err(Error::io("creating", directory))?;
     let directory = directory.canonicalize().map_err(Error::io("finding", directory))?;

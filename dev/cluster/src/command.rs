@@ -1,4 +1,4 @@
-//! Runs kubectl and helm against a cluster and captures what they say.
+//! Runs kubectl and helm against a cluster and captures their output.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

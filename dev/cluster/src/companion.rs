@@ -1,5 +1,5 @@
-//! A controller beside the cluster's own, in a process of its own, so that its processor time and
-//! memory can be told from those of all the others.
+//! A controller beside the cluster's own, in a process of its own, so that its processor time and memory are apart from
+//! those of all the others.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

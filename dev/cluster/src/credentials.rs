@@ -24,7 +24,7 @@ pub enum User {
     Operator,
     /// The identity of kube-controller-manager.
     ControllerManager,
-    /// The fake kubelet, told apart from `Admin` in the audit log.
+    /// The fake kubelet, apart from `Admin` in the audit log.
     Kubelet,
 }
 

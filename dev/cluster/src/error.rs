@@ -15,7 +15,7 @@ pub enum Error {
         /// Name of the binary that is missing.
         binary: &'static str,
     },
-    /// The environment asks for a release of Kubernetes that we do not build.
+    /// The environment asks for a release of Kubernetes that this program does not build.
     #[error("KUBERNETES={asked}: say one of {known}")]
     UnknownRelease {
         /// The value of the variable.
@@ -38,28 +38,28 @@ pub enum Error {
         action: &'static str,
         /// On which path.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A key or certificate could not be made.
     #[error("making a certificate")]
     Certificate(#[from] rcgen::Error),
-    /// TLS could not be set up with the certificates we made.
+    /// TLS could not be set up with the new certificates.
     #[error("setting up TLS")]
     Tls(#[from] tokio_rustls::rustls::Error),
-    /// A kubeconfig we wrote could not be read back.
+    /// A new kubeconfig could not be read back.
     #[error("reading a kubeconfig")]
     Kubeconfig(#[source] Box<kube::config::KubeconfigError>),
     /// The API server refused a request or could not be reached.
     #[error("talking to the API server")]
     Kube(#[source] Box<kube::Error>),
-    /// An address we put together is none.
+    /// An address that this program put together is none.
     #[error("forming an address")]
     Address(#[from] http::uri::InvalidUri),
     /// A value could not be read from or written to JSON.
     #[error("converting JSON")]
     Json(#[from] serde_json::Error),
-    /// A component ended by itself while we waited for it.
+    /// A component ended by itself during the wait for it.
     #[error("{component} ended by itself ({how}); the end of {}:\n{tail}", log.display())]
     Exited {
         /// Which component.
@@ -97,7 +97,7 @@ pub enum Error {
         /// The data directory.
         directory: PathBuf,
     },
-    /// The fake kubelet could not start or was told something it cannot do.
+    /// The fake kubelet could not start or was asked for something it cannot do.
     #[error("fake kubelet: {0}")]
     Kubelet(String),
 }

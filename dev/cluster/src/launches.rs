@@ -143,7 +143,7 @@ pub(crate) fn apiserver(
 /// How many requests a controller manager sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limits {
-    /// Kubernetes' defaults: 20 requests a second, 30 at once, for each controller.
+    /// Kubernetes' defaults: 20 requests a second, 30 at a time, for each controller.
     Defaults,
     /// As many as it can, in effect.
     Lifted,

@@ -4,10 +4,9 @@
 //! loopback ports; [`kubelet`] stands in for nodes. The built-in deployment
 //! controller is off unless asked for.
 //!
-//! Nothing is left behind: dropping a [`Cluster`] stops its processes; if the
-//! owner is killed instead, a watchdog shell at the other end of a pipe kills
-//! them; and should that be killed too, the next start in the same directory
-//! finds the pids in the state file.
+//! Nothing is left behind: dropping a [`Cluster`] stops its processes. If the owner is killed instead, a watchdog shell
+//! at the other end of a pipe kills them. Should that be killed too, the next start in the same directory finds the
+//! pids in the state file.
 
 pub mod audit;
 mod background;

@@ -1,8 +1,7 @@
 //! `rollwright-cluster`: a Kubernetes control plane on this machine, in the
 //! background, for demos and for trying things out.
 //!
-//! `up` starts a supervisor, which owns the control plane as a test would and
-//! ends it when it is told to; `down` tells it.
+//! `up` starts a supervisor, which owns the control plane as a test would and ends it on a signal; `down` sends that.
 
 use std::error::Error as _;
 use std::fs::{self, File};
@@ -36,7 +35,7 @@ enum Task {
     Up(Settings),
     /// Stop what `up` started.
     Down(Place),
-    /// Say whether a cluster runs; fails if none does.
+    /// Report whether a cluster runs; fails if none does.
     Status(Place),
     /// Print the path of a program, building it first if need be.
     Bin {
@@ -91,8 +90,8 @@ struct Settings {
     /// Run the built-in deployment controller too.
     #[arg(long)]
     deployment_controller: bool,
-    /// Manifests to apply before the controllers start, such as definitions of
-    /// custom resources, which the garbage collector then knows at once.
+    /// Manifests to apply before the controllers start, such as definitions of custom resources, which the garbage
+    /// collector then knows from the start.
     #[arg(long, value_name = "FILE")]
     apply: Vec<PathBuf>,
 }
@@ -193,7 +192,7 @@ async fn up(settings: &Settings) -> Result<(), Error> {
     Err(Error::Timeout { what, waited: UP_DEADLINE, last: format!("see {}", log.display()) })
 }
 
-/// Starts ourselves again, out of reach of this terminal's signals.
+/// Starts this program again, out of reach of this terminal's signals.
 fn supervise(arguments: &[String], log: &Path) -> Result<Child, Error> {
     let open = || File::create(log).map_err(|source| io("creating", log, source));
     let this = std::env::current_exe().map_err(|source| io("finding", Path::new("this program"), source))?;

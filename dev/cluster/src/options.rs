@@ -19,9 +19,9 @@ pub struct Options {
     /// garbage collector looks for new kinds only every 30 s, so definitions of
     /// custom resources belong here.
     pub manifests: Vec<String>,
-    /// More flags for kube-apiserver, after our own.
+    /// More flags for kube-apiserver, after this program's own.
     pub apiserver_flags: Vec<String>,
-    /// More flags for etcd, after our own.
+    /// More flags for etcd, after this program's own.
     pub etcd_flags: Vec<String>,
 }
 

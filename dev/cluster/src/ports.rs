@@ -1,8 +1,8 @@
 //! Ports for servers that tests start.
 //!
-//! A port that the system chooses (port 0) is one that it also gives to outgoing connections. Between
-//! the choice and the start of the server, and while a server is restarted, any client on the machine
-//! may get it. These ports are below that range on every system we know.
+//! A port that the system chooses (port 0) is one that it also gives to outgoing connections. Between the choice and
+//! the start of the server, and while a server is restarted, any client on the machine may get it. These ports are
+//! below that range on every known system.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};

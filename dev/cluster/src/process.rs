@@ -70,8 +70,7 @@ impl Process {
         Err(Error::Exited { component: self.launch.name, how, tail: tail(&log), log })
     }
 
-    /// Sends a signal to a process that has not been waited for, whose pid
-    /// therefore cannot belong to anything else.
+    /// Sends a signal to a process that has not been waited for. So its pid cannot belong to anything else.
     pub(crate) fn signal(&mut self, signal: Signal) {
         if self.is_running() {
             send_signal(self.pid(), signal);
@@ -132,7 +131,7 @@ fn tail(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();
-    // A panic of Go is told before its traces.
+    // A panic of Go stands before its traces.
     let end = lines.iter().position(|line| line.starts_with("goroutine ")).unwrap_or(lines.len());
     lines.get(end.saturating_sub(TAIL_LINES)..end).unwrap_or_default().join("\n")
 }

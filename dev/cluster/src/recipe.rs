@@ -67,7 +67,7 @@ pub(crate) struct Recipe {
     pub(crate) directory: &'static str,
     /// The module file in it, and its text.
     pub(crate) modules: (&'static str, &'static str),
-    /// The package, and the text of its program where that is ours.
+    /// The package, and the text of its program where that belongs to this repository.
     pub(crate) package: &'static str,
     source: &'static str,
     pub(crate) tags: &'static str,
@@ -141,7 +141,7 @@ impl Recipe {
         }
     }
 
-    /// Rules are tested without service discovery, whose clients of clouds are large.
+    /// Rules are tested without service discovery, because its clients of clouds are large.
     fn promtool() -> Self {
         let modules = include_str!("../go-promtool/go.mod");
         Self {

@@ -39,7 +39,7 @@ impl State {
         serde_json::from_slice(&text).ok()
     }
 
-    /// Writes the state file, for whoever runs a cluster of another kind there.
+    /// Writes the state file, for a caller that runs a cluster of another kind there.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -55,8 +55,8 @@ impl State {
         let _ = fs::remove_file(directory.join(FILE));
     }
 
-    /// Pids of the components that are still ours: alive, and started with the
-    /// data directory on their command line.
+    /// Pids of the components that still belong to this cluster: alive, and started with the data directory on their
+    /// command line.
     pub fn alive(&self) -> Vec<u32> {
         // The slash keeps `demo` apart from `demo-2`.
         let text = format!("{}/", self.directory.display());
@@ -68,8 +68,8 @@ impl State {
         process::exists(self.owner)
     }
 
-    /// Asks the supervisor that `rollwright-cluster up` left in the background
-    /// to end its cluster. Any other owner, a test say, is left alone.
+    /// Asks the supervisor that `rollwright-cluster up` left in the background to end its cluster. Any other owner,
+    /// such as a test, is left alone.
     pub fn ask_owner_to_stop(&self) {
         let text = format!("--dir={}", self.directory.display());
         if process::command_line_contains(self.owner, &text) {
@@ -77,7 +77,7 @@ impl State {
         }
     }
 
-    /// Ends components whose owner is gone, by pid.
+    /// Ends components with an owner that is gone, by pid.
     pub fn kill_leftovers(&self) {
         for pid in self.alive() {
             process::send_signal(pid, Signal::KILL);

@@ -1,4 +1,4 @@
-//! Polling until something is true, with an error that says what was seen last.
+//! Polling until something is true, with an error that contains what was seen last.
 
 use std::time::{Duration, Instant};
 

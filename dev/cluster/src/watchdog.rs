@@ -1,10 +1,9 @@
 //! Ends the components when their owner dies without stopping them.
 //!
-//! A destructor does not run in a process that was killed, nor for a static.
-//! So a small shell waits at the other end of a pipe that only the owner holds:
-//! when the owner is gone, for whatever reason, the pipe closes and the shell
-//! kills the pids it was told last. This works on every POSIX system, needs no
-//! unsafe code, and leaves no orphans behind even after SIGKILL.
+//! A destructor does not run in a process that was killed, nor for a static. So a small shell waits at the other end of
+//! a pipe that only the owner holds: when the owner is gone, for any reason, the pipe closes. The shell then kills the
+//! pids that it got last. This works on every POSIX system, needs no unsafe code, and leaves no orphans behind even
+//! after SIGKILL.
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -19,7 +18,7 @@ while read -r line; do pids=$line; done
 for pid in $pids; do kill -9 "$pid"; done
 "#;
 
-/// The shell that watches over us.
+/// The shell that watches over the owner.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     shell: Child,
@@ -40,8 +39,8 @@ impl Watchdog {
         Ok(Self { shell, pipe })
     }
 
-    /// Tells the shell which processes are alive now. If the shell itself was
-    /// killed there is nobody left to tell, which only loses the safety net.
+    /// Sends the shell the processes that are alive now. If the shell itself was killed, this fails, which only loses
+    /// the safety net.
     pub(crate) fn guard(&mut self, pids: &[u32]) {
         let line = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
         if let Some(pipe) = &mut self.pipe {

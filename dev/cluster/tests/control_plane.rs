@@ -102,7 +102,7 @@ async fn pods_run_and_requests_are_audited() {
     assert_eq!(audit::writes(&cluster.audit_log(), since, "operator").unwrap(), []);
 }
 
-/// A ready pod becomes unready when told so, and ready again.
+/// A ready pod becomes unready on request, and ready again.
 async fn flip(pods: &Api<Pod>, sets: &Api<ReplicaSet>) {
     let list = pods.list(&ListParams::default().labels("app=web")).await.unwrap();
     let name = list.items.first().unwrap().metadata.name.clone().unwrap();
@@ -113,7 +113,7 @@ async fn flip(pods: &Api<Pod>, sets: &Api<ReplicaSet>) {
     }
 }
 
-/// No pod becomes ready while the whole kubelet is told so.
+/// No pod becomes ready while the whole kubelet holds them.
 async fn hold(cluster: &Cluster, kubectl: &cluster::Tool, sets: &Api<ReplicaSet>) {
     let kubelet = cluster.kubelet().unwrap();
     kubelet.configure(|options| options.never_ready = true);

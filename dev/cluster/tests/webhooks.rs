@@ -1,4 +1,4 @@
-//! Every ready-made webhook does to `ReplicaSets` what it says.
+//! Every ready-made webhook does to `ReplicaSets` what it promises.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test, in functions that tests share too")]
 

@@ -1,4 +1,4 @@
-//! What each step must reach, read off what the API server says.
+//! What each step must reach, read off the objects of the API server.
 
 use crate::show::Verdict;
 use crate::world::{Set, World};
@@ -57,7 +57,7 @@ pub(crate) struct Split {
     pub(crate) new: (&'static str, i64),
 }
 
-/// The sets have these sizes, and the old pods serve.
+/// The ReplicaSets have these sizes, and the old pods serve.
 pub(crate) fn midway(world: &World, split: Split) -> Verdict {
     let Split { old: (old, old_size), new: (new, new_size) } = split;
     let sizes = (size(world, old), size(world, new));

@@ -1,4 +1,4 @@
-//! Why a demo ends early, in words for whoever watched it.
+//! Why a demo ends early, in words for the person who watched it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -64,7 +64,7 @@ impl Line {
         self.and(Style::Plain, " ".repeat(missing))
     }
 
-    /// Number of characters; all that we draw are one column wide.
+    /// Number of characters; all that the demo draws are one column wide.
     pub(crate) fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text.chars().count()).sum()
     }

@@ -29,7 +29,7 @@ impl Guard {
     /// Looks at one state.
     ///
     /// # Errors
-    /// Says in words which limit is broken.
+    /// Returns in words which limit is broken.
     pub(crate) fn look(&mut self, world: &World) -> Result<(), String> {
         let (serving, asked_for) = (world.serving(), world.asked_for());
         self.least = self.least.min(serving);

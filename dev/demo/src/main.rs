@@ -35,13 +35,13 @@ use tokio::sync::mpsc;
 
 /// The repository, where `crds/` and `examples/` are.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// What a shell says of a program that Ctrl-C has ended.
+/// What a shell returns for a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
 
 const NO_KUBECTL: &str = "This machine has no kubectl. The demo shows the commands that one would type into it, and sends \
      their requests itself.";
 
-/// Shows Rollwright at work on a cluster in memory, or on a real Kubernetes API server.
+/// Shows Rollwright at work on an in-memory cluster, or on a real Kubernetes API server.
 #[derive(Parser)]
 #[command(name = "demo", version)]
 struct Arguments {

@@ -33,7 +33,7 @@ pub(crate) struct Screen {
 enum Mode {
     /// Frames, while the second screen is open.
     Frames { open: bool, drawn: Option<Instant>, last: Vec<Line> },
-    /// Lines, with what was said last about each thing.
+    /// Lines, with what was printed last about each thing.
     Lines { said: BTreeMap<String, String> },
 }
 
@@ -141,13 +141,13 @@ impl Drop for Screen {
     }
 }
 
-/// Something to say; said again when it is different.
+/// A line to print; printed again when it is different.
 struct Statement {
     key: String,
     text: String,
 }
 
-/// What there is to say, in the order of saying.
+/// What there is to print, in order.
 fn statements(world: &World) -> Vec<Statement> {
     let mut all = Vec::new();
     for event in &world.events {

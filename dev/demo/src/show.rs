@@ -1,6 +1,5 @@
-//! Runs the steps of the story one after the other: acts, takes in what the
-//! API server says, holds it against the limits, draws it, and decides whether
-//! the step has reached what it should.
+//! Runs the steps of the story one after the other: acts, takes in what the API server reports, holds it against the
+//! limits, draws it, and decides whether the step has reached what it should.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -41,7 +40,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// A step that passes at once, under no limits.
+    /// A step that passes immediately, under no limits.
     pub(crate) fn new(
         name: &'static str,
         title: &'static str,
@@ -52,14 +51,14 @@ impl Step {
         Self { name, title, command, expected, deadline: DEADLINE, hold: Duration::ZERO, limits: None }
     }
 
-    /// The step with a state that must stay for this long, between so many pods that serve and so many
-    /// that the ReplicaSets ask for.
+    /// The step with a state that must stay for this long, with a minimum of pods that serve and a maximum of pods that
+    /// the ReplicaSets ask for.
     pub(crate) fn within(self, floor: usize, ceiling: i64, hold: Duration) -> Self {
         Self { limits: Some(Limits { floor, ceiling }), hold, ..self }
     }
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) name: &'static str,
@@ -105,8 +104,7 @@ impl Show {
         self.watches = Some(Watches::start(client));
     }
 
-    /// Runs one step to its end: until the action is done and the check says
-    /// yes for as long as the step demands.
+    /// Runs one step to its end: until the action is done and the check passes for as long as the step demands.
     ///
     /// # Errors
     /// If the action fails, a limit is broken, the deadline passes, the cluster
@@ -237,7 +235,7 @@ struct Run {
     status: Status,
     guard: Option<Guard>,
     start: Instant,
-    /// Since when the check says the same yes.
+    /// Since when the check passes in the same way.
     since: Option<Instant>,
 }
 

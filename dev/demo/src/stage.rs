@@ -25,7 +25,7 @@ pub(crate) struct Stage {
     ground: Ground,
     /// The program `rollwright`.
     program: PathBuf,
-    /// It ends before the cluster.
+    /// The operator ends before the cluster.
     operator: Option<Companion>,
     cluster: Companion,
     /// Where the cluster is, once it is up.

@@ -26,7 +26,7 @@ const BAD: &str = "nginx:bad";
 const OPERATOR: &str = "rollwright";
 const MANIFEST: &str = "examples/web.yaml";
 
-/// A state that is to stay must stay for this long.
+/// A state that has to stay must stay for this long.
 const HOLD: Duration = Duration::from_millis(400);
 const PAUSE_HOLD: Duration = Duration::from_millis(2500);
 /// How long nothing must be written in the end.

@@ -1,5 +1,4 @@
-//! What remains on the screen: a table of the steps, why it failed if it did,
-//! and how to go on by hand.
+//! What remains on the screen: a table of the steps, why it failed if it did, and how to continue by hand.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +18,7 @@ const SECONDS: usize = 7;
 
 const DOWN: &str = "make demo-down";
 
-/// What a person types to go on by hand.
+/// What a person types to continue by hand.
 struct Commands {
     list: &'static str,
     back: &'static str,

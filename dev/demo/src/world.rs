@@ -1,5 +1,5 @@
-//! What the API server says: the Deployment, its ReplicaSets, its pods and the
-//! events about it, as the watches report them.
+//! What the API server reports: the Deployment, its ReplicaSets, its pods and the events about it, as the watches
+//! report them.
 //!
 //! The demo reads objects as JSON, as any client would, and shares no code
 //! with the operator: a mistake of the operator's types must not hide itself.
@@ -38,7 +38,7 @@ pub(crate) struct Deployment {
     pub(crate) updated: i64,
     pub(crate) available: i64,
     pub(crate) conditions: Vec<Condition>,
-    /// Revision that the last rollback put back, and what came of it.
+    /// Revision that the last rollback restored, and its outcome.
     pub(crate) rollback: Option<(i64, String)>,
 }
 
@@ -100,7 +100,7 @@ impl World {
         let uid = |object: &Value| text(object, "/metadata/uid");
         let deployment = deployments.iter().find(|object| text(object, "/metadata/name") == NAME);
         let owner = deployment.map(uid);
-        // The sets' own watch may be faster than the Deployment's.
+        // The ReplicaSets' own watch may be faster than the Deployment's.
         let is_ours = |set: &&Value| owner.is_none() || controller(set) == owner;
         let mut events: Vec<Event> = events.iter().filter_map(|object| Event::read(object, NAME)).collect();
         events.sort();
@@ -119,12 +119,12 @@ impl World {
         sets
     }
 
-    /// The set whose pods run this image.
+    /// The ReplicaSet with pods that run this image.
     pub(crate) fn set_of_image(&self, image: &str) -> Option<(&String, &Set)> {
         self.sets.iter().find(|(_, set)| set.image == image)
     }
 
-    /// States of the pods that a set controls.
+    /// States of the pods that a ReplicaSet controls.
     pub(crate) fn census(&self, set: &str) -> Census {
         let mut census = Census::default();
         for pod in self.pods.values().filter(|pod| pod.owner == set) {
@@ -139,12 +139,12 @@ impl World {
         census
     }
 
-    /// Pods that serve: ready, not shutting down, of one of our sets.
+    /// Pods that serve: ready, not shutting down, of one of the Deployment's ReplicaSets.
     pub(crate) fn serving(&self) -> usize {
         self.sets.keys().map(|set| self.census(set).ready).sum()
     }
 
-    /// Pods that all sets together ask for.
+    /// Pods that all ReplicaSets together ask for.
     pub(crate) fn asked_for(&self) -> i64 {
         self.sets.values().map(|set| set.desired).sum()
     }

@@ -17,13 +17,13 @@ use crate::scope::Scope;
 use crate::state::{Set, Statuses};
 use crate::view::{self, View};
 
-/// What the server said to a write.
+/// The server's answer to a write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reply {
     Done,
     Conflict,
     NotFound,
-    /// The name is taken by this set.
+    /// The name is taken by this ReplicaSet.
     Taken(Box<Set>),
 }
 

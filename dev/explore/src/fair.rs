@@ -11,7 +11,7 @@ use crate::steps::{Model, Step};
 /// More steps than any way to rest takes; beyond it there is none.
 const STEPS_MAX: usize = 2000;
 
-/// Two fixed orders in which everybody gets their turn.
+/// Two fixed orders in which everybody acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Schedule {
     /// The operator acts when all else is done.
@@ -20,7 +20,7 @@ enum Schedule {
     PodsLast,
 }
 
-/// States of which it is known that they come to rest.
+/// States that are known to become idle.
 #[derive(Debug, Default)]
 pub(crate) struct Fair {
     known: [HashSet<u64>; 2],
@@ -28,7 +28,7 @@ pub(crate) struct Fair {
 }
 
 impl Fair {
-    /// Why a state does not come to rest, or not in the right way, and the steps that show it.
+    /// Why a state does not become idle, or not in the right way, and the steps that show it.
     pub(crate) fn broken(&mut self, model: &mut Model, state: &State) -> Option<(String, Vec<Step>)> {
         let [first, second] = &mut self.known;
         for (schedule, known) in [(Schedule::OperatorLast, first), (Schedule::PodsLast, second)] {
@@ -101,8 +101,8 @@ fn rank(step: Step, schedule: Schedule) -> u8 {
     }
 }
 
-/// The template that is to run: the present one, the one that is pinned (FP-11), or, after an abort, the last good
-/// one (FP-6). None: nothing is rolled out, since no revision is good.
+/// The template that should run: the present one, the one that is pinned (FP-11), or, after an abort, the last good one
+/// (FP-6). None: nothing is rolled out, since no revision is good.
 fn runs(state: &State) -> Option<u8> {
     let wanted = &state.deployment;
     let has_failed = state.declared().is_some_and(|set| set.verdict() == Some(Verdict::Aborted));
@@ -112,8 +112,8 @@ fn runs(state: &State) -> Option<u8> {
     }
 }
 
-/// LV-1: all pods are of the template that is to run, as many as wanted, and the status says so. A request to abort the
-/// declared revision was heard (FP-9).
+/// LV-1: all pods are of the template that should run, as many as wanted, and the status reports so. The operator has
+/// handled a request to abort the declared revision (FP-9).
 fn right(model: &Model, state: &State) -> Result<(), String> {
     let wanted = &state.deployment;
     let replicas = wanted.replicas;

@@ -20,7 +20,7 @@ fn letter(template: u8) -> char {
     char::from(b'A' + template)
 }
 
-/// The state as lines: the Deployment, and each set.
+/// The state as lines: the Deployment, and each ReplicaSet.
 pub(crate) fn state(model: &Model, state: &State) -> Vec<String> {
     let deployment = &state.deployment;
     let status = model.reconciles.statuses.get(deployment.status);

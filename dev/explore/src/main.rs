@@ -23,7 +23,7 @@ Visits every state of a small Deployment, and checks each. Without flags: the wo
 --break RULE     breaks floor, surge, pause, preconditions or ledger, to see that it is found
 --states-max N   gives up after so many states (20000000)";
 
-/// What the command line says.
+/// The command line.
 struct Arguments {
     scope: Option<Scope>,
     states_max: usize,

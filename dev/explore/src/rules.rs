@@ -14,7 +14,7 @@ fn minimum(strategy: &Strategy, replicas: u8) -> u8 {
 
 /// AV-2: once as many pods are available as must be, that is the floor.
 ///
-/// Pods that a set has no room for do not count, they are as good as gone. And the floor is that
+/// Pods that a ReplicaSet has no room for do not count, they are as good as gone. And the floor is that
 /// of the smallest number of replicas that the operator may still act on: its cache, or a reconcile on
 /// its way, may not know the present one yet.
 pub(crate) fn note_floor(state: &mut State, view: Option<&View>, strategy: &Strategy) {
@@ -27,7 +27,7 @@ pub(crate) fn note_floor(state: &mut State, view: Option<&View>, strategy: &Stra
     }
 }
 
-/// AV-2 is kept by what the sets report, and a set that was cut reports the pods of its earlier size
+/// AV-2 is kept by what the ReplicaSets report, and a ReplicaSet that was cut reports the pods of its earlier size
 /// for a while: of an earlier generation, or more than it has room for. A cut that counts on such a report
 /// may go too far (docs/internals/exploration.md has the shortest way to it), so it takes the floor away
 /// until enough pods are there again.
@@ -45,7 +45,7 @@ pub(crate) fn note_cut(state: &mut State, view: &View, action: &Action) -> bool 
     is_trusting
 }
 
-/// AV-2: another number of replicas can lower the floor at once, and raise it later.
+/// AV-2: another number of replicas can lower the floor immediately, and raise it later.
 pub(crate) fn lower_floor(state: &mut State, strategy: &Strategy) {
     state.floor = state.floor.min(minimum(strategy, state.deployment.replicas));
 }
@@ -65,7 +65,7 @@ pub(crate) fn broken(state: &State) -> Option<String> {
     twins.then(|| "UN-1: two sets of one template".to_owned())
 }
 
-/// The template of the newest good set, the declared one aside (FP-9).
+/// The template of the newest good ReplicaSet, the declared one aside (FP-9).
 pub(crate) fn fallback(sets: &[Set], declared: u8) -> Option<u8> {
     let good = sets.iter().filter(|set| set.template != declared && set.verdict() == Some(Verdict::Good));
     good.max_by_key(|set| set.revision).map(|set| set.template)
@@ -82,7 +82,7 @@ pub(crate) struct Write<'a> {
     pub(crate) view: &'a View,
     pub(crate) before: &'a State,
     pub(crate) after: &'a State,
-    /// As it is, whatever the planner was told.
+    /// As it is, whatever the planner gets.
     pub(crate) strategy: &'a Strategy,
 }
 
@@ -119,7 +119,7 @@ impl Write<'_> {
         is_over.then(|| format!("SU-1: the sizes go from {before} to {after}, and {cap} are allowed"))
     }
 
-    /// AV-4: under Recreate no new set while pods of another one are there.
+    /// AV-4: under Recreate no new ReplicaSet while pods of another one are there.
     fn overlap(&self) -> Option<String> {
         let is_over = !self.view.with_pods.is_empty();
         is_over.then(|| "AV-4: a set is created while old pods are there".to_owned())
@@ -156,7 +156,7 @@ impl Write<'_> {
         if update.purpose != Purpose::ScaleDownOld {
             return None;
         }
-        // AV-1, by what the sets reported.
+        // AV-1, by what the ReplicaSets reported.
         let available: u8 = self.view.sets.iter().map(|set| set.reported.available).sum();
         let size = self.after.set(seen.uid).map_or(0, |set| set.size);
         let lost = seen.reported.available.min(seen.size).saturating_sub(size);

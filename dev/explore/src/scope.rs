@@ -110,7 +110,7 @@ impl Scope {
         strategy(self.strategy)
     }
 
-    /// The strategy as the planner is told.
+    /// The strategy as the planner gets it.
     pub(crate) fn told_strategy(&self) -> plan::Strategy {
         strategy(match (self.strategy, self.breakage) {
             (Strategy::RollingUpdate { surge, .. }, Breakage::Floor) => {

@@ -34,7 +34,7 @@ pub struct Counts {
     pub views: usize,
     /// Writes by kind of outcome: accepted, conflict, taken or gone.
     pub writes: [usize; 3],
-    /// Cuts that counted on a report of an earlier size; AV-2 says nothing of what follows them.
+    /// Cuts that counted on a report of an earlier size; AV-2 does not cover what follows them.
     pub trusting_cuts: usize,
     /// Status writes that were the first to report another revision, and that none is good.
     pub reverts: [usize; 2],
@@ -44,7 +44,7 @@ pub struct Counts {
     pub is_complete: bool,
 }
 
-/// A rule that does not hold, and how one gets there.
+/// A rule that does not hold, and the way there.
 #[derive(Clone, Debug)]
 pub struct Violation {
     /// What is broken.
@@ -53,7 +53,7 @@ pub struct Violation {
     pub trace: Vec<String>,
 }
 
-/// What came of a search.
+/// The outcome of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// How much was seen.
@@ -76,7 +76,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// A search that gives up after so many states.
+    /// A search that gives up after this many states.
     #[must_use]
     pub fn new(scope: Scope, states_max: usize) -> Self {
         let (fair, parents, counts) = (Fair::default(), HashMap::new(), Counts::default());

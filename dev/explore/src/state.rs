@@ -8,7 +8,7 @@ use crate::scope::Scope;
 /// A ReplicaSet. Pods are counters: which of the equal ones goes makes no difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Set {
-    /// Counts the sets that were ever made; identity, and age.
+    /// Counts the ReplicaSets that were ever made; identity, and age.
     pub(crate) uid: u8,
     /// The collision count that its name was made with.
     pub(crate) collisions: u8,
@@ -84,7 +84,7 @@ pub(crate) struct Deployment {
     pub(crate) template: u8,
     pub(crate) replicas: u8,
     pub(crate) paused: bool,
-    /// The template of which the ReplicaSet is pinned.
+    /// The template with the pinned ReplicaSet.
     pub(crate) pin: Option<u8>,
     /// The revision that somebody asked to abort last.
     pub(crate) abort: Option<u8>,
@@ -97,17 +97,17 @@ pub(crate) struct Deployment {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lag<T> {
     pub(crate) shown: T,
-    /// Whether the change that it does not show yet was ours.
+    /// Whether the change that it does not show yet was the operator's.
     pub(crate) is_own: bool,
 }
 
-/// One set's event that the watch has not brought yet.
+/// One ReplicaSet's event that the watch has not brought yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SetEvent {
     pub(crate) uid: u8,
-    /// The version before; none when the set is new.
+    /// The version before; none when the ReplicaSet is new.
     pub(crate) before: Option<Set>,
-    /// Its place among the sets, if it is gone.
+    /// Its place among the ReplicaSets, if it is gone.
     pub(crate) place: u8,
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct Flight {
     pub(crate) view: u32,
     /// Number of the list of answers that it got to its writes so far.
     pub(crate) answers: u32,
-    /// The objects of which the snapshot shows the newest version.
+    /// The objects that the snapshot shows in their newest version.
     pub(crate) is_deployment_fresh: bool,
     pub(crate) fresh_sets: Vec<u8>,
 }
@@ -147,12 +147,12 @@ pub(crate) struct State {
     pub(crate) floor: u8,
     /// Available pods that others took away.
     pub(crate) losses: u8,
-    /// Somebody scaled a set up, and no reconcile has begun since that could have seen it.
+    /// Somebody scaled a ReplicaSet up, and no reconcile has begun since that could have seen it.
     pub(crate) is_scale_up_unseen: bool,
 }
 
 impl State {
-    /// At rest, with the first template.
+    /// Idle, with the first template.
     pub(crate) fn first(scope: &Scope) -> Self {
         let pods = scope.replicas;
         let set = Set {
@@ -204,12 +204,12 @@ impl State {
         self.sets.iter().find(|set| set.uid == uid)
     }
 
-    /// The set of the present template.
+    /// The ReplicaSet of the present template.
     pub(crate) fn declared(&self) -> Option<&Set> {
         self.sets.iter().find(|set| set.template == self.deployment.template)
     }
 
-    /// Changes a set; the cache shows it later, and has seen everything before.
+    /// Changes a ReplicaSet; the cache shows it later, and has seen everything before.
     pub(crate) fn write_set(&mut self, uid: u8, is_own: bool, change: impl FnOnce(&mut Set)) {
         let Some(place) = self.sets.iter().position(|set| set.uid == uid) else { return };
         let Some(set) = self.sets.get_mut(place) else { return };
@@ -241,7 +241,7 @@ impl State {
         self.deployment_lag.as_ref().map_or(&self.deployment, |lag| &lag.shown)
     }
 
-    /// The sets as the cache shows them.
+    /// The ReplicaSets as the cache shows them.
     pub(crate) fn cached_sets(&self) -> Vec<Set> {
         let mut sets: Vec<_> = self.sets.iter().copied().map(Set::object).collect();
         let Some(Lag { shown, .. }) = &self.set_lag else { return sets };
@@ -267,7 +267,7 @@ pub(crate) struct Statuses {
 }
 
 impl Statuses {
-    /// The number of a status. What it says of past rollouts decides nothing, and its counters never come back.
+    /// The number of a status. Its past rollouts decide nothing, and its counters never return.
     pub(crate) fn number(&mut self, status: &Status) -> u16 {
         let mut status = status.clone();
         (status.ours.rollout, status.ours.history) = (None, HistoryHead::default());

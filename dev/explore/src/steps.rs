@@ -22,7 +22,7 @@ pub(crate) enum Step {
     DeliverSet,
     /// The ReplicaSet controller makes or deletes the pods that are missing or too many.
     Manage(u8),
-    /// It writes the status.
+    /// The operator writes the status.
     Report(u8),
     Ready(u8),
     Fail(u8),
@@ -35,7 +35,7 @@ pub(crate) enum Step {
     ScaleSet(u8, u8),
 }
 
-/// The model: what there is to explore, and the production code.
+/// The model: what to explore, and the production code.
 #[derive(Debug)]
 pub(crate) struct Model {
     pub(crate) scope: Scope,
@@ -51,7 +51,7 @@ pub(crate) struct Model {
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) state: State,
-    /// The write, if there was one, and what the server said.
+    /// The write, if there was one, and the server's answer.
     pub(crate) write: Option<(Action, Reply)>,
     /// The rules that are broken now.
     pub(crate) broken: Option<String>,
@@ -125,7 +125,7 @@ impl Model {
         steps
     }
 
-    /// What comes of a step; `None` when it changes nothing.
+    /// The outcome of a step; `None` when it changes nothing.
     pub(crate) fn take(&mut self, from: &State, step: Step) -> Option<Outcome> {
         let mut state = from.clone();
         let mut write = None;
@@ -177,7 +177,7 @@ impl Model {
         Some(Outcome { state, write, broken })
     }
 
-    /// The user resumes, whatever the budget says: no paused Deployment comes to its end.
+    /// The user resumes, whatever the budget is: no paused Deployment comes to its end.
     pub(crate) fn resumed(&self, from: &State) -> State {
         let mut state = from.clone();
         state.budget.edits += 1;

@@ -27,7 +27,7 @@ pub(crate) const VERSION: &str = "1";
 pub(crate) struct View {
     pub(crate) deployment: Deployment,
     pub(crate) sets: Vec<Set>,
-    /// uids of sets that have pods.
+    /// uids of ReplicaSets that have pods.
     pub(crate) with_pods: Vec<u8>,
 }
 
@@ -156,7 +156,7 @@ fn workload(deployment: &Deployment, scope: &Scope, statuses: &Statuses) -> Work
     }
 }
 
-/// A set as the planner takes it.
+/// A ReplicaSet as the planner takes it.
 pub(crate) fn replica_set(set: &Set) -> ReplicaSet {
     let template = template(set.template);
     let fingerprint = Fingerprint::of(&template);

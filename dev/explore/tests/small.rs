@@ -76,7 +76,7 @@ fn a_server_without_preconditions_is_found() {
     assert!(rule.starts_with("OW-2"), "{rule}");
 }
 
-/// The way to less than the floor that docs/internals/exploration.md tells of.
+/// The way to less than the floor that docs/internals/exploration.md describes.
 #[test]
 fn a_cut_may_count_on_a_report_of_an_earlier_size() {
     let scope = Scope { edits: 2, is_strict: true, ..two_replicas() };

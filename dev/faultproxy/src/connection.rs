@@ -20,7 +20,7 @@ impl Doom {
     }
 }
 
-/// A TCP stream whose closing is a reset if it is doomed.
+/// A TCP stream that ends with a reset if it is doomed.
 pub(crate) struct Socket {
     stream: TcpStream,
     doom: Doom,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::request::Request;
 
-/// A request and what became of it.
+/// A request and its outcome.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     /// When it came.
@@ -18,7 +18,7 @@ pub struct Exchange {
     pub body: Value,
     /// What the server answered, if it was asked and did.
     pub server_code: Option<u16>,
-    /// What the client was told, if it was told anything.
+    /// The code that the client got, if it got an answer.
     pub client_code: Option<u16>,
     /// The fault it met.
     pub fault: Option<String>,

@@ -103,7 +103,7 @@ impl FaultProxy {
         self.shared.arm(rule)
     }
 
-    /// Removes all rules. Requests that hang go on hanging.
+    /// Removes all rules. Requests that hang continue to hang.
     pub fn heal(&self) {
         self.shared.disarm_all();
     }
@@ -119,7 +119,7 @@ impl FaultProxy {
         self.shared.order(select, Order::Strike(fault))
     }
 
-    /// Lets held watches go on with all that was held.
+    /// Lets held watches continue with all that was held.
     pub fn release(&self, select: &Match) -> u32 {
         self.shared.order(select, Order::Release)
     }
@@ -136,7 +136,7 @@ impl FaultProxy {
         self.shared.journal().clone()
     }
 
-    /// Starts the record anew.
+    /// Starts the record again.
     pub fn clear_journal(&self) {
         self.shared.journal().clear();
     }

@@ -62,13 +62,13 @@ impl Match {
         Self { namespace: Some(String::new()), ..self }
     }
 
-    /// Only those whose body has something at this JSON pointer.
+    /// Only those that have something in their body at this JSON pointer.
     #[must_use]
     pub fn field(self, pointer: &str) -> Self {
         Self { field: Some(pointer.to_owned()), ..self }
     }
 
-    /// Only those whose body names this object as its first owner.
+    /// Only those that name this object as the first owner in their body.
     #[must_use]
     pub fn owner(self, name: &str) -> Self {
         Self { owner: Some(name.to_owned()), ..self }
@@ -94,19 +94,19 @@ impl Match {
 /// What happens to a request.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// It is forwarded after this time.
+    /// The request is forwarded after this time.
     Delay(Duration),
-    /// It is not forwarded; the connection is reset.
+    /// The request is not forwarded; the connection is reset.
     Drop,
-    /// It is carried out; instead of the answer the connection is reset.
+    /// The request is carried out; instead of the answer the connection is reset.
     LoseAnswer,
-    /// It is not forwarded, and there is never an answer.
+    /// The request is not forwarded, and there is never an answer.
     Hang,
-    /// It is carried out, and there is never an answer.
+    /// The request is carried out, and there is never an answer.
     HangAfter,
-    /// It is not forwarded; this is the answer.
+    /// The request is not forwarded; this is the answer.
     Answer(Answer),
-    /// It is carried out; this is the answer nevertheless.
+    /// The request is carried out; this is the answer nevertheless.
     AnswerAfter(Answer),
     /// A watch that starts and then goes wrong.
     Stream(StreamFault),
@@ -153,9 +153,9 @@ impl Answer {
 pub enum StreamFault {
     /// The connection is reset.
     Reset,
-    /// The connection is reset after so many more bytes, in the middle of a line.
+    /// The connection is reset after this many more bytes, in the middle of a line.
     ResetAfterBytes(usize),
-    /// The connection is reset after so many more lines.
+    /// The connection is reset after this many more lines.
     ResetAfterEvents(usize),
     /// The stream ends in order.
     End,
@@ -167,7 +167,7 @@ pub enum StreamFault {
     Expire,
     /// A line comes that is no JSON.
     Garbage,
-    /// Lines are held until [`crate::FaultProxy::release`], and then come all at once.
+    /// Lines are held until [`crate::FaultProxy::release`], and then come together.
     Hold,
 }
 
@@ -234,19 +234,19 @@ impl Rule {
         Self { times: 1, ..Self::always(select, fault) }
     }
 
-    /// Not the first so many.
+    /// Not the first ones, this many.
     #[must_use]
     pub fn skip(self, skip: u32) -> Self {
         Self { skip, ..self }
     }
 
-    /// Only one in so many, the last of each.
+    /// Only one in this many, the last of each.
     #[must_use]
     pub fn every(self, every: u32) -> Self {
         Self { every: every.max(1), ..self }
     }
 
-    /// Only so many.
+    /// Only this many.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self { times, ..self }

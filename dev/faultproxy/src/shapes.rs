@@ -105,8 +105,8 @@ fn specification(body: &Value) -> Option<&'static str> {
     unless(names_version(body), "without uid and resourceVersion")
 }
 
-/// What the server refused as a conflict must not be sent again as it was: the decision has to be
-/// made anew, and then it names another version. (A status may be: it is nobody's size.)
+/// What the server refused as a conflict must not be sent again as it was: the decision has to be made again, and then
+/// it names another version. (A status may be: it is nobody's size.)
 fn repetitions(exchanges: &[Exchange]) -> Vec<String> {
     let mut found = Vec::new();
     for (index, exchange) in exchanges.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Forwards a watch, and does to it what it is told.
+//! Forwards a watch, and does to it what the rules ask for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ enum Mode {
     Trickle(Vec<u8>),
 }
 
-/// Whether the watch goes on.
+/// Whether the watch continues.
 type GoesOn = bool;
 
 impl Pump {
@@ -193,7 +193,7 @@ impl Pump {
     }
 }
 
-/// As the server tells that a watch's start is too old.
+/// As the server reports that a watch's start is too old.
 fn expiry() -> Bytes {
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

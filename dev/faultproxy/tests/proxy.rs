@@ -27,7 +27,7 @@ const LONG: Duration = Duration::from_secs(10);
 /// Long enough for ten lines.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// A server that counts requests, and sends a line each 10 ms to whoever watches.
+/// A server that counts requests, and sends a line each 10 ms to each watcher.
 async fn server(asked: Arc<AtomicUsize>) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

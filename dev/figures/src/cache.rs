@@ -1,4 +1,4 @@
-//! Bytes of heap that the operator's cache holds for a Deployment at rest.
+//! Bytes of heap that the operator's cache holds for an idle Deployment.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,10 +12,10 @@ use crate::snapshots::{self, FLAVOURS, Specimen};
 
 /// As many Deployments, and then twice as many: what is there with one already does not count.
 const DEPLOYMENTS: u32 = 1_000;
-/// What is recorded is of so many, beside the current one.
+/// The number of revisions in the record, beside the current one.
 pub const OLD_REVISIONS: i64 = 5;
 
-/// For both APIs. `held` tells how many bytes of heap this process holds.
+/// For both APIs. `held` returns how many bytes of heap this process holds.
 ///
 /// # Errors
 /// If what is made up for it cannot be decoded.
@@ -31,7 +31,8 @@ pub fn measure(old_revisions: i64, held: impl Fn() -> usize) -> Result<Figures, 
     each.into_iter().collect()
 }
 
-/// What a cache of so many holds. They come in as lists do at the start, each object decoded from its JSON.
+/// What a cache of this many Deployments holds. They come in as lists do at the start, each object decoded from its
+/// JSON.
 fn filled(
     flavour: Flavour,
     deployments: u32,

@@ -1,4 +1,4 @@
-//! Instructions per plan, counted by valgrind: no machine that CI runs on lets us ask its processor.
+//! Instructions per plan, counted by valgrind: no machine that CI runs on gives access to its processor's counters.
 
 use std::path::Path;
 use std::process::Command;

@@ -10,10 +10,10 @@ pub enum Failure {
     Record {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// They are not as [`crate::record`] writes them.
+    /// The figures are not as [`crate::record`] writes them.
     #[error("{}: {source}; delete it, and `UPDATE=1 make bench-check` writes it anew", path.display())]
     Format {
         /// The file.

@@ -1,5 +1,5 @@
-//! Figures that are the same on every machine: what they were is in docs/internals/benchmarks.json, and
-//! [`record`] compares. `make bench-check` measures them; docs/internals/benchmarks.md says what they mean.
+//! Figures that are the same on every machine: the earlier ones are in docs/internals/benchmarks.json, and [`record`]
+//! compares. `make bench-check` measures them; docs/internals/benchmarks.md explains what they mean.
 
 pub mod cache;
 pub mod callgrind;

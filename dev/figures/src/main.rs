@@ -10,7 +10,7 @@ use figures::snapshots::{Case, NOW};
 use figures::{Failure, cache, callgrind, rollouts};
 use mimalloc::MiMalloc;
 
-/// That of the operator, which counts here.
+/// The allocator of the operator, which counts here.
 #[global_allocator]
 static ALLOCATOR: Cap<MiMalloc> = Cap::new(MiMalloc, usize::MAX);
 

@@ -32,7 +32,7 @@ pub fn path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/internals/benchmarks.json")
 }
 
-/// Whether what is measured is to be recorded: `UPDATE` is set, and not to nothing.
+/// Whether to record what is measured: `UPDATE` is set, and not to nothing.
 #[must_use]
 pub fn is_update() -> bool {
     std::env::var_os("UPDATE").is_some_and(|value| !value.is_empty())
@@ -175,7 +175,7 @@ mod tests {
         record
     }
 
-    /// What comes of measuring these.
+    /// The outcome of measuring these.
     fn compare(measured: &[(&str, f64)]) -> Result<String, String> {
         recorded().compare("cache", &figures(measured)).map_err(|failure| failure.to_string())
     }

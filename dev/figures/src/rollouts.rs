@@ -11,7 +11,7 @@ use crate::record::Figures;
 /// As many rollouts, without faults; in each pods take their own time.
 const SEEDS: u16 = 500;
 
-/// What is recorded is of rollouts of so many pods.
+/// The record is of rollouts with this number of pods.
 pub const REPLICAS: i64 = 10;
 
 /// For both APIs: all of them, and by verb and resource. Events are not among them.

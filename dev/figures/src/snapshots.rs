@@ -113,7 +113,7 @@ impl Specimen {
         })
     }
 
-    /// The set of a revision, all of whose pods are available.
+    /// The ReplicaSet of a revision, with all of its pods available.
     #[must_use]
     pub fn replica_set(self, revision: i64, size: i64) -> Value {
         let template = template(revision);
@@ -156,7 +156,7 @@ impl Specimen {
         })
     }
 
-    /// With so many sets, of which the last two have these sizes.
+    /// With this many ReplicaSets; the last two have these sizes.
     ///
     /// # Errors
     /// If one of them cannot be decoded.
@@ -189,7 +189,7 @@ pub fn plan_of(observed: &Observed) -> Result<Plan, Failure> {
     }
 }
 
-/// The snapshot once everything is told that there is to tell.
+/// The snapshot once the status reports everything that there is to report.
 ///
 /// # Errors
 /// As [`plan_of`].
@@ -215,7 +215,7 @@ pub fn at_rest(flavour: Flavour, sets: i64) -> Result<Observed, Failure> {
     if actions.is_empty() { Ok(observed) } else { Err(Failure::Subject(format!("not at rest: {actions:?}"))) }
 }
 
-/// In the middle of a rollout: its record is open, one more pod is available, sets are scaled, and the status is
+/// In the middle of a rollout: its record is open, one more pod is available, ReplicaSets are scaled, and the status is
 /// written.
 ///
 /// # Errors
@@ -228,7 +228,7 @@ pub fn rolling(flavour: Flavour, sets: i64) -> Result<Observed, Failure> {
     };
     let mut observed = Specimen { flavour, number: 0 }.snapshot(sets, (8, 5))?;
     available(&mut observed, 4);
-    // It takes two plans until the record is open.
+    // The record is open after two plans.
     observed = told(told(observed)?)?;
     available(&mut observed, 5);
     let actions = plan_of(&observed)?.actions;
@@ -240,7 +240,7 @@ pub fn rolling(flavour: Flavour, sets: i64) -> Result<Observed, Failure> {
     Ok(observed)
 }
 
-/// A snapshot whose plans are counted.
+/// A snapshot with plans that are counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// On the command line.

@@ -18,7 +18,7 @@ pub(crate) fn run(data: &[u8]) {
     }
 }
 
-/// What the API server's types cannot tell apart, written in.
+/// What the API server's types cannot distinguish, written in.
 fn with_zeros(template: &Value) {
     let mut more = template.clone();
     let Some(spec) = more.get_mut("spec").and_then(Value::as_object_mut) else { return };

@@ -5,10 +5,10 @@ use crate::invariants;
 use crate::snapshot;
 use crate::world::World;
 
-/// A run comes to rest within as many reconciles as the recordings of the real controller do.
+/// A run becomes idle within as many reconciles as the recordings of the real controller do.
 const RECONCILES_MAX: usize = 12;
 
-/// The first byte says which numbers there may be, the others make every choice of the snapshot.
+/// The first byte decides which numbers there may be, the others make every choice of the snapshot.
 pub(crate) fn run(data: &[u8]) {
     let Some((first, choices)) = data.split_first() else { return };
     let is_hostile = first % 3 == 0;
@@ -20,7 +20,7 @@ pub(crate) fn run(data: &[u8]) {
     }
 }
 
-/// Total, and the same in whatever order the sets are looked at.
+/// Total, and the same in whatever order the ReplicaSets are looked at.
 fn hostile(world: &World) {
     let mut reversed = world.clone();
     reversed.observed.sets.reverse();

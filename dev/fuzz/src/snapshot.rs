@@ -91,7 +91,7 @@ impl Choices<'_> {
     }
 }
 
-/// A Deployment, its sets, and what the server would answer.
+/// A Deployment, its ReplicaSets, and what the server would answer.
 pub(crate) fn world(data: &[u8], is_hostile: bool) -> World {
     let choices = &mut Choices { rest: data, is_hostile };
     let flavour = choices.of(&[Flavour::Rollwright, Flavour::AppsV1]);

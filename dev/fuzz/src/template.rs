@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::input;
 
-/// A JSON list: a template, and the annotation with fingerprints of a set.
+/// A JSON list: a template, and the annotation with fingerprints of a ReplicaSet.
 pub(crate) fn run(data: &[u8]) {
     let Some((template, annotation)) = input::pair(data) else { return };
     let bare = Template::of(&template).without_hash_label().tree();

@@ -43,6 +43,6 @@ fn decoded(flavour: Flavour, defaults: Defaults, object: &Value) {
         options: Options::new(true, Pace::EachReconcile),
     };
     let step = plan::plan(&observed, "2026-04-01T12:00:00Z".parse().unwrap());
-    // Without sets there is nothing to adopt or release, and nothing to compare with a dry run.
+    // Without ReplicaSets there is nothing to adopt or release, and nothing to compare with a dry run.
     assert!(!matches!(step, Step::ChangeOwners(_)), "{step:?}");
 }

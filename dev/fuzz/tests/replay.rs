@@ -16,7 +16,7 @@ fn corpus(target: &Target) -> Vec<Vec<u8>> {
     text.lines().map(|line| BASE64_STANDARD.decode(line).unwrap()).collect()
 }
 
-/// Runs a target, and says on which input it failed.
+/// Runs a target, and reports on which input it failed.
 fn run(target: &Target, input: &[u8], origin: &str) {
     if catch_unwind(AssertUnwindSafe(|| (target.run)(input))).is_err() {
         panic!("{} fails on {origin}: {:?}", target.name, String::from_utf8_lossy(input));

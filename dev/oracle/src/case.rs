@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// In a variation of a case: the fingerprint of the Deployment's template.
 const FINGERPRINT: &str = "<fingerprint>";
-/// In a variation of a case, in the annotation of a set: the fingerprint of the set's template.
+/// In a variation of a case, in the annotation of a ReplicaSet: the fingerprint of the ReplicaSet's template.
 const OWN_FINGERPRINT: &str = "<own-fingerprint>";
 
 /// A case as it stands in the file; only what a run needs.
@@ -26,7 +26,7 @@ pub(crate) struct Case {
     /// Since when the operator has news for the status, as it remembers; only variations have it.
     status_held: Option<Timestamp>,
     pub(crate) input: Input,
-    /// Our hash of the input's template and collision count.
+    /// The operator's hash of the input's template and collision count.
     #[serde(skip)]
     pub(crate) hash: String,
 }
@@ -63,7 +63,7 @@ pub(crate) struct ApiDeployment {
     pub(crate) deletion_timestamp: Option<String>,
 }
 
-/// A write that is to be refused.
+/// A write that the server refuses.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Fault {
     pub(crate) verb: String,
@@ -77,7 +77,7 @@ pub(crate) struct Fault {
 }
 
 impl Case {
-    /// Reads a line, and puts our hash and fingerprints for the placeholders in it.
+    /// Reads a line, and puts the operator's hash and fingerprints for the placeholders in it.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let first = Self::parse(text)?;
         let template = first.input.deployment.pointer("/spec/template").cloned().unwrap_or_default();

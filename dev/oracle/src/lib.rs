@@ -1,4 +1,4 @@
-//! A recorded case through the production planner and executor, over a cluster in memory.
+//! A recorded case through the production planner and executor, over an in-memory cluster.
 //!
 //! `dev/law` compares what [`play`] returns for two trees. So it is text in and JSON out: no type of
 //! the planner shows here.
@@ -12,7 +12,7 @@ mod writes;
 
 use serde_json::Value;
 
-/// What our reconciles made of a case.
+/// What Rollwright's reconciles made of a case.
 #[derive(Clone, Debug)]
 pub struct Played {
     /// The line that tests/oracle/compare.py judges.
@@ -22,7 +22,7 @@ pub struct Played {
     pub requests: Vec<Value>,
 }
 
-/// Runs a case, one line of tests/oracle/FORMAT.md, until it comes to rest.
+/// Runs a case, one line of tests/oracle/FORMAT.md, until it is idle.
 ///
 /// # Errors
 /// When the line is not a case.

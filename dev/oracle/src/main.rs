@@ -1,7 +1,7 @@
 //! Runs recorded decisions of the real controller through the production planner and executor.
 //!
-//! `oracle CASES > OUT`: reads cases (tests/oracle/FORMAT.md; `.gz` too) and prints one line a
-//! case with what our reconciles did. tests/oracle/compare.py judges the result.
+//! `oracle CASES > OUT`: reads cases (tests/oracle/FORMAT.md; `.gz` too) and prints one line a case with what
+//! Rollwright's reconciles did. tests/oracle/compare.py judges the result.
 
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;

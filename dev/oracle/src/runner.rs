@@ -1,4 +1,4 @@
-//! Reconciles over a case until it comes to rest, under the freezing rules of FORMAT.md.
+//! Reconciles over a case until it is idle, under the freezing rules of FORMAT.md.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -14,7 +14,7 @@ use crate::Played;
 use crate::case::Case;
 use crate::store::Store;
 
-/// A run that does not come to rest ends after as many reconciles as the recording does.
+/// A run that does not become idle ends after as many reconciles as the recording does.
 const RECONCILES_MAX: usize = 12;
 
 /// Reconciles over a case, one after another.
@@ -41,7 +41,7 @@ pub(crate) fn run(case: &Case) -> Result<Played, String> {
     Ok(Played { output, requests })
 }
 
-/// The snapshot of a reconcile: the cache shows what is stored, and in the first reconcile not the sets
+/// The snapshot of a reconcile: the cache shows what is stored, and in the first reconcile not the ReplicaSets
 /// that the case hides from it.
 fn observe(case: &Case, store: &Store<'_>, is_first: bool) -> Result<Observed, String> {
     let flavour = case.flavour();
@@ -69,7 +69,7 @@ fn report(store: &Store<'_>, outcome: &Outcome, now: Timestamp) -> Value {
     })
 }
 
-/// The store answers at once, so one poll is enough.
+/// The store answers immediately, so one poll is enough.
 fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -88,7 +88,7 @@ impl<'a> Store<'a> {
         self.state().requests.push(request);
     }
 
-    /// Logs a write, and carries it out unless it is to be refused. Returns the new version.
+    /// Logs a write, and carries it out unless the case refuses it. Returns the new version.
     fn write(&self, write: &Write) -> Result<String, Refusal> {
         let mut state = self.state();
         state.requests.push(write.request());

@@ -1,4 +1,4 @@
-//! All recorded decisions of Kubernetes' own controller, run through ours and compared.
+//! All recorded decisions of Kubernetes' own controller, run through Rollwright and compared.
 //!
 //! `make oracle` shows the table by kind.
 
@@ -38,7 +38,7 @@ impl Drop for Scratch {
     }
 }
 
-/// `compare.py CASES OUTPUT FLAGS`, whose table goes where this test's output goes.
+/// `compare.py CASES OUTPUT FLAGS`; its table goes where this test's output goes.
 fn compare(cases: &Path, output: &Path, flags: &[&str]) -> bool {
     let mut command = Command::new("python3");
     command.arg(recorded("compare.py")).arg(cases).arg(output).args(flags);
@@ -48,7 +48,7 @@ fn compare(cases: &Path, output: &Path, flags: &[&str]) -> bool {
     output.status.success()
 }
 
-/// Runs our planner and executor over a file of cases, and compares.
+/// Runs the planner and the executor over a file of cases, and compares.
 fn judge(cases: &Path, flags: &[&str]) -> bool {
     let output = Scratch::new("output");
     let written = std::fs::File::create(&output.0).expect("a file for our decisions");
@@ -65,7 +65,7 @@ fn our_decisions_are_those_recorded() {
     assert!(judge(&unpacked("dev.jsonl.gz").0, &[]), "decisions differ from the recorded ones");
 }
 
-/// Nine cases in which we once differed. Seven still do, on purpose.
+/// Nine cases in which Rollwright once differed. Seven still do, on purpose.
 #[test]
 fn hard_cases_are_decided_as_recorded_or_differ_on_purpose() {
     assert!(judge(&recorded("hard.jsonl"), &["--cap", "78"]), "decisions differ from the recorded ones");

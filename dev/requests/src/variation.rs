@@ -98,7 +98,7 @@ fn number(value: &Value, path: &str) -> i64 {
     value.pointer(path).and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// A time so many milliseconds before the case's.
+/// A time this many milliseconds before the case's.
 fn before(case: &Value, milliseconds: i64) -> String {
     let now = case.get("now").and_then(Value::as_str).and_then(|now| now.parse::<Timestamp>().ok());
     let before = now.and_then(|now| now.checked_sub(SignedDuration::from_millis(milliseconds)).ok());
@@ -119,7 +119,7 @@ fn replicas(case: &mut Value, dice: &mut Dice) {
     put(case, SPEC, "replicas", few(dice).into());
 }
 
-/// A size that the sets were scaled for already: no scaling event.
+/// A size that the ReplicaSets were scaled for already: no scaling event.
 fn scaled(case: &mut Value, dice: &mut Dice) {
     let replicas = few(dice);
     put(case, SPEC, "replicas", replicas.into());
@@ -158,7 +158,7 @@ fn limits(case: &mut Value, dice: &mut Dice) {
     put(case, SPEC, "minReadySeconds", json!(dice.one_of(&[None, Some(5), Some(43)], None)));
 }
 
-/// So many sets without pods that some have to go before there may be another one.
+/// More ReplicaSets without pods than may stay, so some have to go before there may be another one.
 fn crowded(case: &mut Value, dice: &mut Dice) {
     sets::copies(case, dice, 12);
     let limit = dice.one_of(&[0, 1, 2], 0);
@@ -182,7 +182,7 @@ fn switches(case: &mut Value, dice: &mut Dice) {
     }
 }
 
-/// A template that no set has, or that of a set.
+/// A template that no ReplicaSet has, or that of a ReplicaSet.
 fn template(case: &mut Value, dice: &mut Dice) {
     let image = format!("reg.io/app:v{}", dice.below(6));
     let mut next = case.pointer("/input/deployment/spec/template").cloned().unwrap_or_default();
@@ -325,7 +325,7 @@ fn refusal(case: &mut Value, dice: &mut Dice) {
     put(case, "/input", "faults", if dice.percent(85) { json!([fault]) } else { Value::Null });
 }
 
-/// The same Deployment as one of rollwright.dev: what annotations say there is in fields here.
+/// The same Deployment as one of rollwright.dev: what is in annotations there is in fields here.
 fn put_on_rollwright(case: &mut Value, dice: &mut Dice) {
     const OURS: &str = "rollwright.dev/v1";
     put(case, "/input/deployment", "apiVersion", OURS.into());

@@ -1,4 +1,4 @@
-//! That variations can be played, and reach what makes the order of writes difficult.
+//! Variations can be played, and reach what makes the order of writes difficult.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

@@ -11,7 +11,7 @@ pub(crate) enum Actor {
     Cluster,
     /// Users and other controllers.
     Foreign,
-    /// A controller that writes the statuses that we write.
+    /// A controller that writes the same statuses as the operator.
     Rival,
 }
 

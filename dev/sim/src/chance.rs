@@ -5,7 +5,7 @@
 pub struct Dice(u64);
 
 impl Dice {
-    /// The stream of a seed; `purpose` tells streams of one seed apart.
+    /// The stream of a seed; `purpose` distinguishes streams of one seed.
     #[must_use]
     pub fn new(seed: u64, purpose: u64) -> Self {
         Self(mix(seed ^ mix(purpose.wrapping_add(0x9E37_79B9_7F4A_7C15))))

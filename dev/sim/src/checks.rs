@@ -49,7 +49,7 @@ pub(crate) use availability::Floor;
 use meant::Meant;
 use requests::Requests;
 
-/// What a check says: nothing, or what is wrong.
+/// The result of a check: nothing, or what is wrong.
 pub(crate) type Verdict = Result<(), String>;
 
 /// A check that failed.
@@ -174,12 +174,12 @@ pub(crate) struct Marks {
     meant: Meant,
     witness: Witness,
     creations: BTreeMap<(String, String), i64>,
-    /// Names of sets that were to be created and were there already.
+    /// Names of ReplicaSets that the operator wanted to create and were there already.
     pub(crate) taken: BTreeSet<String>,
     deletions: i64,
-    /// The revisions of which the failure was withheld.
+    /// The revisions with a failure that was withheld.
     withheld: BTreeSet<(String, i64)>,
-    /// Those of which it was, since pods of the fallback show the same.
+    /// Those with such a failure, since pods of the fallback show the same.
     shared: BTreeSet<(String, i64)>,
 }
 

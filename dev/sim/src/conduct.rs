@@ -36,7 +36,7 @@ pub(crate) struct Known {
     pub(crate) slot: Option<Time>,
     /// Whether it is the pods, all there, that end its slot.
     pub(crate) is_served: bool,
-    /// Whether a set was written since it began. Before that, the pods that are there are the old template's.
+    /// Whether a ReplicaSet was written since it began. Before that, the pods that are there are the old template's.
     pub(crate) has_written: bool,
     /// Whether it has waited for something else since it last waited for a slot: it may have got that meanwhile.
     pub(crate) is_detained: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Known {
     pub(crate) is_stirred: bool,
     /// Until when it surely has the slot that was granted to it, unless it is edited or fails.
     pub(crate) granted: Option<Time>,
-    /// When the watches brought bad news that no attempt has begun with, and whether one that runs has some to tell.
+    /// When the watches brought bad news that no attempt has begun with, and whether one that runs has some to report.
     pub(crate) bad: Option<Time>,
     pub(crate) tells_bad: bool,
     /// How often in a row its attempts failed.
@@ -56,16 +56,16 @@ pub(crate) struct Known {
     pub(crate) news: Option<Time>,
     /// Whether it had failed often then, so that it heeds them later.
     pub(crate) is_slow: bool,
-    /// The versions of Deployments and sets that it has to be shown: what it wrote or looked at.
+    /// The versions of Deployments and ReplicaSets that it has to be shown: what it wrote or looked at.
     pub(crate) known: (u64, u64),
-    /// The sets of writes of which nobody knows, and by which attempt they were.
+    /// The ReplicaSets of writes with an unknown outcome, and by which attempt they were.
     pub(crate) doubts: BTreeMap<String, u64>,
     /// For how long the server asked to be spared, of the attempt that runs; and until when, of the last.
     pub(crate) asking: Option<Time>,
     pub(crate) asked: Time,
     /// Whether no retry would help.
     pub(crate) has_given_up: bool,
-    /// When a rival was last heard of, or given way to.
+    /// When a competing controller last wrote, or was given way to.
     pub(crate) heard: Time,
 }
 
@@ -97,9 +97,10 @@ pub(crate) struct Conduct {
     pub(crate) room: usize,
     /// When a namespace last may have got a slot.
     pub(crate) used: BTreeMap<String, Time>,
-    /// Versions of sets, by uid, that it read before the watch showed them, and of which Deployment they are.
+    /// Versions of ReplicaSets, by uid, that it read before the watch showed them, and the Deployment that they belong
+    /// to.
     pub(crate) ahead: BTreeMap<String, (Which, u64)>,
-    /// The sets that its watch has shown.
+    /// The ReplicaSets that its watch has shown.
     pub(crate) sets: BTreeMap<String, Arc<ReplicaSet>>,
     pub(crate) is_ticking: bool,
 }
@@ -120,7 +121,7 @@ pub(crate) fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
         && sets.iter().all(|set| set.size == 0 || !set.carries(template))
 }
 
-/// Whether another set runs because the declared one failed, or none moves.
+/// Whether another ReplicaSet runs because the declared one failed, or none moves.
 fn has_failed(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     let sets = || sets.iter().filter(|set| owns(workload, set));
     let declared = sets().filter(|set| set.carries(&workload.template.fingerprint));
@@ -131,15 +132,14 @@ fn has_failed(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     })
 }
 
-/// Whether a set has all pods that it was asked for, or will not get them.
+/// Whether a ReplicaSet has all pods that it was asked for, or will not get them.
 pub(crate) fn has_pods(set: &ReplicaSet) -> bool {
     let is_refused = set.status.failure.as_ref().is_some_and(|failure| failure.status == "True");
     set.status.observed_generation >= set.generation && (set.status.replicas == set.size || is_refused)
 }
 
 impl Known {
-    /// Whether it waits for a slot, and for nothing else. One that has failed often is slow to hear
-    /// of its slot.
+    /// Whether it waits for a slot, and for nothing else. One that has failed often is slow to use its slot.
     pub(crate) fn waits_for_slot(&self) -> bool {
         let is_quick = self.failures < FAILURES_MANY;
         !self.is_in_work && self.queued.is_some() && is_quick && self.is_waiting_for(Reason::Queued)
@@ -195,7 +195,7 @@ impl Known {
         }
     }
 
-    /// A reconcile ended that wrote a set.
+    /// A reconcile ended that wrote a ReplicaSet.
     pub(crate) fn moved(&mut self, now: Time) {
         self.has_written = true;
         if let Some(until) = &mut self.slot {
@@ -224,14 +224,14 @@ impl Conduct {
         self.keys.values().filter(holds).count()
     }
 
-    /// Those whose time is over.
+    /// Those with a time that is over.
     pub(crate) fn overdue(&self, now: Time) -> Option<(Which, &Known)> {
         let is_over = |known: &Known| known.slot.is_some_and(|until| until <= now);
         self.keys.iter().find(|(_, known)| is_over(known)).map(|(which, known)| (*which, known))
     }
 
-    /// Places whose time was over when slots were last granted are others' now, if somebody has waited since:
-    /// who writes again does so without one.
+    /// Places with a time that was over when slots were last granted are others' now, if somebody has waited since: a
+    /// rollout that writes again does so without one.
     pub(crate) fn give_away(&mut self) {
         let is_able = self.able.is_some_and(|since| since <= self.told);
         if is_able && self.queued().intersection(&self.waited).next().is_some() {
@@ -253,7 +253,7 @@ impl Conduct {
         self.keys.iter().filter(|(_, known)| known.waits_for_slot()).map(|(which, _)| *which).collect()
     }
 
-    /// Whether the sets of a Deployment have all their pods, as far as its watch has shown up to a version. Not
+    /// Whether the ReplicaSets of a Deployment have all their pods, as far as its watch has shown up to a version. Not
     /// if it has read one of them since: then it knows better.
     pub(crate) fn shows_pods(&self, which: Which, uid: &str, through: u64) -> bool {
         if self.ahead.values().any(|(of, version)| *of == which && *version > through) {

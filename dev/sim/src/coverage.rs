@@ -1,6 +1,6 @@
 //! What has to happen in a full run, so that its silence means something.
 
-/// Everything of which at least one is wanted in a full run.
+/// Everything that a full run has to reach at least once.
 pub const WANTED: [&str; 110] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",

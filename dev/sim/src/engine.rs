@@ -77,7 +77,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) outages: Vec<u16>,
     /// For how many seconds the server asks to be spared, while it does.
     pub(crate) overload: Option<u64>,
-    /// A set that its controller does not look at.
+    /// A ReplicaSet that its controller does not look at.
     pub(crate) slow_set: Option<Key>,
     /// Who plays beside the users, in a namespace of their own.
     pub(crate) tenant: Option<Tenant>,
@@ -312,13 +312,13 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What the version of a set before this one was counted from.
+    /// What the version of a ReplicaSet before this one was counted from.
     fn last_basis(&self, change: &Change) -> u64 {
         let before = change.before.as_ref().map(|before| before.version().to_string());
         before.map_or(change.version, |version| self.history.basis(&version))
     }
 
-    /// Tells everybody who watches.
+    /// Announces changes to everybody who watches.
     fn announce(&mut self, changes: &[Change]) {
         let mut kinds = [false; 3];
         let mut of = BTreeSet::new();
@@ -355,7 +355,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Those of these Deployments whose pods an operator watches.
+    /// Those of these Deployments with pods that an operator watches.
     pub(crate) fn watched_pods(&self, id: u64, of: &BTreeSet<Which>) -> Vec<Which> {
         let Some(operator) = self.operators.get(&id) else { return Vec::new() };
         let surroundings = crate::link::lock(&operator.surroundings);

@@ -7,7 +7,7 @@ use crate::scenario::{
     self, Act, Fault, LookFault, Millis, Rollout, Scenario, Share, Start, Step, Trouble, WriteFault,
 };
 
-/// What an operator with slots, cooldowns and rivals has to do with.
+/// What an operator with slots, cooldowns and competing controllers has to do with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
     /// Rollouts that may be under way at the same time; without it, as many as the cluster serves.
@@ -19,7 +19,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// So many rollouts may be under way at the least.
+    /// This many rollouts may be under way at the least.
     pub(crate) fn least(&self) -> usize {
         self.limit.map_or(LIMIT_LEAST, |limit| limit.max(1))
     }
@@ -53,7 +53,7 @@ impl Scenario {
 
 /// A limit that follows the cluster does not fall below this.
 const LIMIT_LEAST: usize = 4;
-/// A burst begins when the first rollouts are through.
+/// Many edits together begin when the first rollouts are through.
 const SETTLED: Millis = 30_000;
 
 impl Scenario {
@@ -90,8 +90,8 @@ impl Scenario {
     }
 }
 
-/// The first Deployment returns from a template that never gets ready to the one before, and no write is answered. Such a
-/// reconcile has something to cut and something to grow, and goes on with the one when the other is refused.
+/// The first Deployment returns from a template that never gets ready to the one before, and no write is answered. Such
+/// a reconcile has something to cut and something to grow, and continues with the one when the other is refused.
 fn unanswered_return(dice: &mut Dice, scenario: &mut Scenario) {
     let mut few = || Share::Pods(i64::try_from(dice.between(1, 2)).unwrap_or(1));
     scenario.start.strategy = Rollout::Rolling(few(), few());
@@ -194,7 +194,7 @@ fn spread(faults: &mut [Fault], dice: &mut Dice, count: u64) {
     }
 }
 
-/// What goes wrong only where there are slots, cooldowns and rivals.
+/// What goes wrong only where there are slots, cooldowns and competing controllers.
 fn fleet_faults(dice: &mut Dice, count: u64, burst: Millis, end: Millis) -> Vec<Fault> {
     let mut faults = Vec::new();
     let which = u8::try_from(dice.below(count)).unwrap_or(0);

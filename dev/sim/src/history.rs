@@ -1,4 +1,4 @@
-//! What became of Deployments and ReplicaSets, decoded once as the operator decodes it.
+//! The history of Deployments and ReplicaSets, decoded once as the operator decodes it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) struct SetVersion {
     pub(crate) is_deleted: bool,
     pub(crate) namespace: String,
     pub(crate) set: Arc<ReplicaSet>,
-    /// Whether a watch by our label shows it.
+    /// Whether a watch by the operator's label shows it.
     pub(crate) is_marked: bool,
     /// The version of the pods that its status was counted from.
     pub(crate) basis: u64,
@@ -94,7 +94,7 @@ fn reported(before: &Workload, object: &Object) -> Option<Workload> {
 }
 
 impl History {
-    /// Takes in a change of a set.
+    /// Takes in a change of a ReplicaSet.
     pub(crate) fn note_set(&mut self, flavour: Flavour, change: &Change, basis: u64) -> Option<&SetVersion> {
         let before = self.sets.iter().rev().find(|entry| entry.set.uid == change.object.uid());
         let set = match before.filter(|entry| is_report_on(entry.version, change)) {
@@ -139,7 +139,7 @@ impl History {
         self.workloads.last()
     }
 
-    /// Versions of sets after one, oldest first.
+    /// Versions of ReplicaSets after one, oldest first.
     pub(crate) fn sets_after(&self, version: u64) -> &[SetVersion] {
         let start = self.sets.partition_point(|entry| entry.version <= version);
         self.sets.get(start..).unwrap_or_default()
@@ -151,7 +151,7 @@ impl History {
         self.workloads.get(start..).unwrap_or_default()
     }
 
-    /// The sets that there were at a version, as a watch by our label shows them.
+    /// The ReplicaSets that there were at a version, as a watch by the operator's label shows them.
     pub(crate) fn sets_at(&self, version: u64) -> Vec<&SetVersion> {
         let mut there = BTreeMap::new();
         for entry in self.sets.iter().take_while(|entry| entry.version <= version) {
@@ -177,7 +177,7 @@ impl History {
         there.into_values().collect()
     }
 
-    /// What the pods looked like when a version of a set was counted.
+    /// What the pods looked like when a version of a ReplicaSet was counted.
     pub(crate) fn basis(&self, resource_version: &str) -> u64 {
         let Ok(version) = resource_version.parse::<u64>() else { return 0 };
         let index = self.sets.partition_point(|entry| entry.version < version);

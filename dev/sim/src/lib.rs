@@ -1,9 +1,9 @@
-//! Rollouts by the hundred thousand, in a cluster in memory, with every fault.
+//! Rollouts by the hundred thousand, in an in-memory cluster, with every fault.
 //!
-//! One seed makes one [`Scenario`]: Deployments, what their users do, and what goes wrong. [`run`]
-//! plays it with the production planner, executor, cache, queue, slots and ledger over the store,
-//! ReplicaSet controller, kubelets and garbage collector of `crates/world`, by a virtual clock,
-//! and looks at every single write. docs/internals/simulation.md tells what is modelled and what is not.
+//! One seed makes one [`Scenario`]: Deployments, what their users do, and what goes wrong. [`run`] plays it with the
+//! production planner, executor, cache, queue, slots and ledger over the store, ReplicaSet controller, kubelets and
+//! garbage collector of `crates/world`, by a virtual clock, and looks at every single write.
+//! docs/internals/simulation.md lists what is modelled and what is not.
 
 mod actor;
 pub mod chance;
@@ -51,13 +51,13 @@ pub struct Settings {
     pub verbose: bool,
     /// Whether seeds make plain rollouts of ten pods without faults, to measure speed.
     pub plain: bool,
-    /// Whether seeds make one Deployment, and its operator knows no slots, cooldowns and rivals.
+    /// Whether seeds make one Deployment, and its operator knows no slots, cooldowns and competing controllers.
     pub alone: bool,
     /// Whether every request is kept with its body.
     pub requests: bool,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The first check that failed, if one did.
@@ -76,7 +76,7 @@ pub struct Report {
     pub coverage: Coverage,
     /// The last events, if they were kept.
     pub lines: Vec<String>,
-    /// The sets at the end: name, size, revision.
+    /// The ReplicaSets at the end: name, size, revision.
     pub end: Vec<(String, i64, Option<i64>)>,
     /// The records of rollouts at the end, by Deployment, newest first.
     pub records: Vec<String>,
@@ -190,7 +190,7 @@ fn come_to_rest(engine: &mut Engine<'_>, healed: Time) {
     engine.checks.fail("ID-1", verdict);
 }
 
-/// LV-1 of one Deployment. False if it may go on to ask for what it cannot get.
+/// LV-1 of one Deployment. False if it may continue to ask for what it cannot get.
 fn has_come_right(engine: &mut Engine<'_>, which: usize) -> bool {
     let has_workload = engine.has_workload(which);
     let Some(subject) = engine.subjects.get(which).filter(|_| has_workload) else { return false };

@@ -69,19 +69,19 @@ pub(crate) struct Wire {
     pub(crate) reply: Option<Reply>,
 }
 
-/// What the world of one operator is besides its engine: its clocks, and what is to be told.
+/// What the world of one operator is besides its engine: its clocks, and what there is to report.
 pub(crate) struct Surroundings {
     pub(crate) now: Instant,
     pub(crate) wall: Timestamp,
-    /// Whose pods are watched.
+    /// The Deployments with pods that are watched.
     pub(crate) watches_pods: BTreeSet<Which>,
     /// What happened that somebody counts.
     pub(crate) events: Vec<&'static str>,
     /// Events that were recorded since the last request.
     pub(crate) told: Vec<Event>,
-    /// What attempts told since: of which Deployment.
+    /// What attempts reported since, each with its Deployment.
     pub(crate) notes: Vec<(Which, u64, Told)>,
-    /// Whose keys were forgotten since.
+    /// The keys that were forgotten since.
     pub(crate) forgotten: Vec<Which>,
     pub(crate) is_watch_broken: bool,
 }
@@ -308,7 +308,7 @@ impl Port for Link {
             Note::DryRun(Some(digest)) => self.see(|view| view.stored = Some(digest)),
             Note::Found(set) => self.see(|view| view.found(set.clone())),
             Note::Acted(_, action, result) => {
-                // What was to be deleted and is not there is gone as well.
+                // What is missing when it should be deleted is gone as well.
                 let is_gone = result.is_err_and(Refusal::is_not_found);
                 let is_deletion = matches!(action, Action::DeleteReplicaSet(_));
                 if result.is_ok() || (is_gone && is_deletion) {
@@ -354,7 +354,7 @@ fn shared(workload: &Workload, sets: &[ReplicaSet]) -> View {
     View::of(Arc::new(workload.clone()), sets.iter().cloned().map(Arc::new).collect())
 }
 
-/// The set of a pod that may still do work.
+/// The ReplicaSet of a pod that may still do work.
 fn runs_for(pod: &Object) -> Option<String> {
     let phase = pod.status.get("phase").and_then(Value::as_str);
     let is_running = !matches!(phase, Some("Failed" | "Succeeded"));

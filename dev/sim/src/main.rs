@@ -14,7 +14,7 @@ use sim::{Coverage, Report, Settings};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Plays rollouts in a cluster in memory, with faults, and checks every write.
+/// Plays rollouts in an in-memory cluster, with faults, and checks every write.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Rollouts to play.
@@ -29,19 +29,19 @@ struct Arguments {
     /// Plays this seed only, and prints its last events.
     #[arg(long)]
     seed: Option<u64>,
-    /// Plays so many seeds twice and compares.
+    /// Plays this many seeds twice and compares.
     #[arg(long)]
     determinism: Option<u64>,
     /// Plain rollouts of ten pods without faults, to measure speed.
     #[arg(long)]
     plain: bool,
-    /// One Deployment a seed, and an operator without slots, cooldowns and rivals.
+    /// One Deployment a seed, and an operator without slots, cooldowns and competing controllers.
     #[arg(long)]
     alone: bool,
     /// Lets the operator die around every write of a few scenarios.
     #[arg(long)]
     crash_matrix: bool,
-    /// Plays so many seeds with a hostile tenant and without it, and compares.
+    /// Plays this many seeds with a hostile tenant and without it, and compares.
     #[arg(long)]
     tenant: Option<u64>,
     /// Makes a failing scenario small, and prints it.

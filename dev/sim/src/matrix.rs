@@ -12,7 +12,7 @@ use crate::{Report, Scenario, Settings, play};
 pub const MODES: [WriteFault; 3] =
     [WriteFault::CrashBefore, WriteFault::CrashCommitted, WriteFault::CrashAfter];
 
-/// What came of a scenario: how many writes it has, and what differed.
+/// The outcome of a scenario: how many writes it has, and what differed.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its name.
@@ -23,7 +23,7 @@ pub struct Row {
     pub writes: u32,
     /// Runs with a fault: the operator is killed in each.
     pub kills: u32,
-    /// Records of rollouts at the end of these runs, all of which were compared.
+    /// Records of rollouts at the end of these runs, which were all compared.
     pub records: usize,
     /// Which write, which way, and what was wrong.
     pub failures: Vec<(u32, WriteFault, String)>,
@@ -35,7 +35,7 @@ pub fn all() -> Vec<Row> {
     every(1)
 }
 
-/// Plays one write in so many, another one in each scenario.
+/// Plays one write in this many, another one in each scenario.
 #[must_use]
 pub fn every(stride: u32) -> Vec<Row> {
     let flavours = [false, true].into_iter();

@@ -1,5 +1,5 @@
-//! What becomes of pods, and what admission does: everything about the cluster that a scenario
-//! chooses and that nobody decides.
+//! The fate of pods, and what admission does: everything about the cluster that a scenario chooses and that nobody
+//! decides.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(crate) struct Nature {
     /// image after the name, it is about those pods.
     pub(crate) lacking: BTreeSet<String>,
     pub(crate) has_lacked: bool,
-    /// The Deployments whose pods all crash again and again.
+    /// The Deployments with pods that all crash again and again.
     pub(crate) crashing: BTreeSet<String>,
 }
 
@@ -72,7 +72,7 @@ impl Policy for Nature {
 }
 
 impl Nature {
-    /// What becomes of a pod once nothing goes wrong by itself any more.
+    /// The fate of a pod once nothing goes wrong by itself any more.
     fn healed(pod: &Object, course: Course) -> Course {
         let is_healed = matches!(course.fate, Fate::Restarts { .. }) || image_of(pod).contains(":half");
         let fate = if is_healed { Fate::Runs } else { course.fate };
@@ -90,7 +90,7 @@ impl Nature {
         Fate::Restarts { every: Duration::from_millis(dice.between(2000, 12_000)) }
     }
 
-    /// What becomes of a pod that lacks nothing: always the same, until all is healed.
+    /// The fate of a pod that lacks nothing: always the same, until all is healed.
     fn drawn(&self, pod: &Object) -> Course {
         let mut dice = Dice::new(self.salt, mix(digest(pod.uid())));
         let image = image_of(pod);
@@ -123,7 +123,7 @@ fn image_of(pod: &Object) -> &str {
     pod.spec.pointer("/containers/0/image").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What admission does, switched on and off as the scenario says.
+/// What admission does, switched on and off by the scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Switches {
     /// More pods than this are refused; 0 is no limit.
@@ -173,7 +173,7 @@ impl Admission for Gate {
     }
 }
 
-/// Takes our annotation off a set, and numbers its template.
+/// Takes the operator's annotation off a ReplicaSet, and numbers its template.
 fn strip(object: &mut Object, count: i64) {
     let metadata = Arc::make_mut(&mut object.metadata).edit();
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {

@@ -39,7 +39,7 @@ pub(crate) enum Watch {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) version: u64,
-    /// The newest version of an object that it has shown. A list does not say of which version it is.
+    /// The newest version of an object that it has shown. A list does not have the version of each.
     pub(crate) newest: u64,
     /// The same of objects that are not the tenant's.
     pub(crate) newest_other: u64,
@@ -148,7 +148,7 @@ impl Operator {
         surroundings.is_watch_broken = is_watch_broken;
     }
 
-    /// Lists anew, as the cluster was at a version.
+    /// Lists again, as the cluster was at a version.
     pub(crate) fn list(&mut self, watch: Watch, history: &History, version: u64, now: Instant) {
         let newest = match watch {
             Watch::Workloads => {
@@ -235,7 +235,7 @@ impl Operator {
         queue.depth() > 0 || queue.waiting().contains_key(&key) || self.engine.cache().uid_of(&key).is_none()
     }
 
-    /// Whose a set of this namespace is.
+    /// The Deployment that a ReplicaSet of this namespace belongs to.
     pub(crate) fn owner(&self, namespace: &str, uid: &str) -> Option<Which> {
         self.engine.cache().key_of(namespace, uid).map(|key| called(&key.namespace, &key.name))
     }
@@ -301,7 +301,7 @@ impl Operator {
         Some((attempt, of))
     }
 
-    /// What an attempt has been told.
+    /// The replies to an attempt.
     pub(crate) fn reply(&mut self, attempt: u64, reply: crate::link::Reply) {
         if let Some(running) = self.running.get_mut(&attempt) {
             lock(&running.wire).reply = Some(reply);
@@ -315,7 +315,7 @@ impl Operator {
         blocked.map(|(attempt, _)| *attempt).collect()
     }
 
-    /// Lets an attempt go on as far as it can.
+    /// Lets an attempt continue until it has to wait.
     pub(crate) fn poll(&mut self, attempt: u64) -> Polled {
         let Some(running) = self.running.get_mut(&attempt) else { return Polled::Idle };
         let mut context = Context::from_waker(Waker::noop());

@@ -62,7 +62,7 @@ impl Trace {
 pub struct Coverage(BTreeMap<&'static str, u64>);
 
 impl Coverage {
-    /// It happened.
+    /// The situation happened.
     pub(crate) fn hit(&mut self, name: &'static str) {
         *self.0.entry(name).or_default() += 1;
     }

@@ -1,5 +1,4 @@
-//! Operators and the server: reconciles that send, requests that arrive, answers that come back or
-//! do not.
+//! Operators and the server: reconciles that send, requests that arrive, answers that arrive or do not.
 
 mod server;
 mod trick;
@@ -176,7 +175,7 @@ impl Engine<'_> {
         true
     }
 
-    /// What attempts of an operator told since it was last asked.
+    /// What attempts of an operator reported since it was last asked.
     fn hear(&mut self, id: u64) {
         let Some(operator) = self.operators.get(&id) else { return };
         let mut surroundings = lock(&operator.surroundings);
@@ -339,7 +338,7 @@ impl Engine<'_> {
 
     /// A write of somebody else, through the main door.
     pub(crate) fn edit(&mut self, key: &Key, patch: serde_json::Value) {
-        // Whoever edits what is not there any more has bad luck.
+        // An edit of what is not there any more fails.
         _ = self.store.patch(key, &world::Patch::Merge(patch), Subresource::Main, Mode::Store);
         self.settle(Actor::Foreign);
     }

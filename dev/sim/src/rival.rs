@@ -1,4 +1,4 @@
-//! Another controller that writes the statuses that we write.
+//! Another controller that writes the same statuses as the operator.
 
 use ::engine::rivalry::{FIELD_MANAGER, ManagedFields, Writer};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ const RIVAL: &str = "kube-controller-manager";
 /// How often it writes, whatever others do.
 const PERIOD: Time = 7 * SECOND;
 
-/// Whether it is the rival. Of two writers in the same second, it is taken for the last one.
+/// Whether it is the competing controller. Of two writers in the same second, it is taken for the last one.
 pub(crate) fn is_rival(writer: &Writer) -> bool {
     writer.manager == RIVAL
 }
@@ -21,11 +21,11 @@ pub(crate) fn is_rival(writer: &Writer) -> bool {
 /// Who writes a Deployment's status.
 #[derive(Debug, Default)]
 pub(crate) struct Rivalry {
-    /// How many troubles let the rival write.
+    /// How many troubles let the competing controller write.
     pub(crate) active: u32,
     /// How often it has written: each time something else.
     count: i64,
-    /// When an operator wrote the status last, and the rival, in seconds as they stand in
+    /// When an operator wrote the status last, and the competing controller, in seconds as they stand in
     /// `metadata.managedFields`.
     ours: Option<String>,
     theirs: Option<String>,
@@ -44,7 +44,7 @@ impl Rivalry {
 }
 
 impl Engine<'_> {
-    /// A rival appears: it writes at once, and now and then until it goes.
+    /// A competing controller appears: it writes immediately, and now and then until it goes.
     pub(crate) fn rival_comes(&mut self, which: Which, duration: Time) {
         if let Some(subject) = self.subjects.get_mut(which) {
             subject.rivalry.active += 1;
@@ -60,7 +60,7 @@ impl Engine<'_> {
         }
     }
 
-    /// An operator wrote these: a rival undoes what it said of a status.
+    /// An operator wrote these: a competing controller undoes its statuses.
     pub(crate) fn provoke(&mut self, changes: &[Change]) {
         if self.scenario.fleet.is_none() {
             return;
@@ -78,7 +78,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The rival writes what it takes for the truth.
+    /// The competing controller writes what it takes for the truth.
     pub(crate) fn undo(&mut self, which: Which) {
         let key = self.workload_key(which);
         let Some(subject) = self.subjects.get_mut(which).filter(|subject| subject.rivalry.active > 0) else {

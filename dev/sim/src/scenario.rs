@@ -31,8 +31,8 @@ pub struct Scenario {
     pub steps: Vec<Step>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
-    /// What the operator has besides; without it, it begins every rollout at once, has no cooldown, and
-    /// gives way to nobody.
+    /// What the operator has besides; without it, it begins every rollout immediately, has no cooldown, and gives way
+    /// to nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
 }
@@ -96,9 +96,9 @@ impl Default for Criteria {
 /// A number of pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Share {
-    /// So many.
+    /// This many.
     Pods(i64),
-    /// So many of a hundred.
+    /// This many of a hundred.
     Percent(i64),
 }
 
@@ -109,7 +109,7 @@ pub struct Pods {
     pub ready_max: Millis,
     /// Longest time until gone.
     pub gone_max: Millis,
-    /// Of a hundred pods so many become unready again.
+    /// Of a hundred pods this many become unready again.
     pub flaky_percent: u64,
     /// Nodes.
     pub nodes: usize,
@@ -146,40 +146,40 @@ pub enum Act {
     MinReady(i64),
     /// An annotation of the Deployment, with this many as its value.
     Annotate(u8),
-    /// The Deployment is deleted and its sets orphaned; soon after it is created again.
+    /// The Deployment is deleted and its ReplicaSets orphaned; soon after it is created again.
     OrphanAndReturn,
-    /// Somebody sets the size of a set: which, and to what.
+    /// Somebody sets the size of a ReplicaSet: which, and to what.
     ScaleSet(u8, i64),
-    /// Somebody writes garbage into an annotation of a set: which, and which garbage.
+    /// Somebody writes garbage into an annotation of a ReplicaSet: which, and which garbage.
     Garbage(u8, u8),
-    /// Somebody takes a label off a set, so that the selector does not match.
+    /// Somebody takes a label off a ReplicaSet, so that the selector does not match.
     Unlabel(u8),
-    /// Somebody takes our own label off a set.
+    /// Somebody takes the operator's label off a ReplicaSet.
     Unmark(u8),
-    /// Somebody takes the owner off a set.
+    /// Somebody takes the owner off a ReplicaSet.
     Disown(u8),
-    /// Somebody deletes a set.
+    /// Somebody deletes a ReplicaSet.
     DeleteSet(u8),
     /// Somebody deletes a pod.
     DeletePod(u8),
-    /// Somebody's set gets the name that the set of this template would get: nobody's, another
+    /// Somebody's ReplicaSet gets the name that the ReplicaSet of this template would get: nobody's, another
     /// owner's, or another owner's that is labeled as one of this template.
     TakeName(u8, u8),
     /// A container restarts.
     Restart(u8),
-    /// `spec.pin` names a set: which, and whether for the current template only.
+    /// `spec.pin` names a ReplicaSet: which, and whether for the current template only.
     Pin(u8, bool),
-    /// `spec.pin` names no set.
+    /// `spec.pin` names no ReplicaSet.
     PinNothing,
-    /// Somebody deletes the set that `spec.pin` names.
+    /// Somebody deletes the ReplicaSet that `spec.pin` names.
     DeletePinned,
     /// `spec.pin` goes.
     Unpin,
     /// `spec.failurePolicy`: what follows a failure, for how long a revision bakes, and when it fails.
     Policy(Failing, i64, Criteria),
-    /// The declared revision is to be retried; the number makes it another request.
+    /// A request to retry the declared revision; the number makes it another request.
     Retry(u8),
-    /// The declared revision is to be given up.
+    /// A request to give up the declared revision.
     Abort(u8),
     /// Whether all pods lack something, and so none is ready.
     Lack(bool),
@@ -189,20 +189,20 @@ pub enum Act {
     Stages(Vec<Stage>, bool),
     /// The declared revision is promoted; the number makes it another request.
     Promote(Target, u8),
-    /// Somebody takes off the declared set what it remembers of its steps.
+    /// Somebody takes off the declared ReplicaSet what it remembers of its steps.
     Forget,
     /// What the pods of the template as it is now do from here on, although they were ready.
     Spoil(Spoiled),
 }
 
-/// What becomes of pods that were ready.
+/// The fate of pods that were ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spoiled {
-    /// They are ready again.
+    /// The pods are ready again.
     No,
-    /// They are not ready any more.
+    /// The pods are not ready any more.
     Unready,
-    /// They crash again and again.
+    /// The pods crash again and again.
     Crashing,
 }
 
@@ -233,7 +233,7 @@ pub enum Fault {
 pub enum WriteFault {
     /// The operator dies before it is sent.
     CrashBefore,
-    /// It is carried out, and the operator dies before the answer comes.
+    /// The write is carried out, and the operator dies before the answer comes.
     CrashCommitted,
     /// The operator dies when it has the answer.
     CrashAfter,
@@ -245,9 +245,9 @@ pub enum WriteFault {
     LostAnswer,
     /// Carried out, but not answered until the deadline.
     Silence,
-    /// It takes this long.
+    /// The request takes this long.
     Slow(Millis),
-    /// Refused, and the server asks to be spared for so many seconds (`Retry-After`).
+    /// Refused, and the server asks for no request for this many seconds (`Retry-After`).
     RetryAfter(u64),
 }
 
@@ -258,9 +258,9 @@ pub enum LookFault {
     Refused(u16),
     /// Not answered until the deadline.
     Silence,
-    /// It takes this long.
+    /// The request takes this long.
     Slow(Millis),
-    /// It is answered this late, with what was true before.
+    /// The request is answered this late, with what was true before.
     Stale(Millis),
 }
 
@@ -271,13 +271,13 @@ pub enum Trouble {
     WorkloadLag,
     /// The watch of ReplicaSets stands still.
     SetLag,
-    /// Both watches break; then they list anew.
+    /// Both watches break; then they list again.
     Disconnect,
     /// History is compacted while the watches stand still (410).
     Expired,
     /// Every request is answered with this code.
     Outage(u16),
-    /// The operator's wall clock is off by so many seconds.
+    /// The operator's wall clock is off by this many seconds.
     Clock(i64),
     /// No more pods than there are.
     PodQuota,
@@ -285,24 +285,24 @@ pub enum Trouble {
     SetQuota,
     /// A webhook changes every ReplicaSet that is created.
     Webhook,
-    /// A webhook takes our annotation off every ReplicaSet that is created, and changes its
-    /// template, each time in another way.
+    /// A webhook takes the operator's annotation off every ReplicaSet that is created, and changes its template, each
+    /// time in another way.
     Stripping,
-    /// A node is not heard of.
+    /// A node is lost.
     NodeLoss(u8),
     /// The ReplicaSet controller does nothing.
     SlowSets,
-    /// It does nothing about one set: which.
+    /// The controller does nothing about one ReplicaSet: which.
     SlowSet(u8),
     /// A second operator runs as well.
     Twin,
-    /// The operator is killed, and comes back at the end.
+    /// The operator is killed, and returns at the end.
     Down,
-    /// The operator is killed, and comes back with what was true this many versions ago.
+    /// The operator is killed, and returns with what was true this many versions ago.
     TimeTravel(u64),
     /// Another controller writes the status of one Deployment: which.
     Rival(u8),
-    /// Every request is refused, and the server asks to be spared for so many seconds.
+    /// Every request is refused, and the server asks for no request for this many seconds.
     Overload(u64),
     /// The operator is killed, and another one takes over at the end.
     Takeover,
@@ -358,7 +358,7 @@ impl Scenario {
             nodes: 3,
         };
         let is_apps = dice.percent(25);
-        // Upstream creates set after set under a webhook, and so do we on its API (S4.15).
+        // Upstream creates ReplicaSet after ReplicaSet under a webhook, and so does Rollwright on apps/v1 (S4.15).
         faults.retain(|fault| !is_apps || !matches!(fault, Fault::During(_, _, Trouble::Webhook)));
         Self { is_apps, salt: dice.draw(), start, pods, steps, faults, fleet: None }
     }

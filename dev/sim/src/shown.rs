@@ -27,7 +27,7 @@ pub(crate) struct Shown {
     is_settled: bool,
     /// Whether it could not fail then: it had failed, or the pods of the fallback did no better.
     was_excused: bool,
-    /// Whether it waited at a step then: the deadline begins anew after that (SP-8).
+    /// Whether it waited at a step then: the deadline restarts after that (SP-8).
     was_resting: bool,
     /// When something happened last that may have put the deadline off.
     pub(crate) stirred: Timestamp,
@@ -45,7 +45,7 @@ pub(crate) struct Shown {
     best: [i64; 3],
     /// Whether it was complete at some time, with pods or without: then it does not fail by itself (FP-4).
     pub(crate) is_done: bool,
-    /// Whether a status reported that, and nothing has let the deadline begin anew since.
+    /// Whether a status reported that, and nothing has restarted the deadline since.
     pub(crate) is_reported_done: bool,
     /// When it was complete with pods for the first time since it had fewer than the minimum.
     pub(crate) whole: Option<Timestamp>,
@@ -53,7 +53,7 @@ pub(crate) struct Shown {
     is_told: bool,
 }
 
-/// What lets the deadline of a revision begin anew when it changes; another size does not (FP-3).
+/// What restarts the deadline of a revision when it changes; another size does not (FP-3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Terms {
     policy: Option<FailurePolicy>,
@@ -84,7 +84,7 @@ pub(crate) fn counts(set: &ReplicaSet) -> [i64; 3] {
 }
 
 impl Shown {
-    /// What is known after a change of the Deployment or of one of its sets.
+    /// What is known after a change of the Deployment or of one of its ReplicaSets.
     pub(crate) fn next(
         known: Option<Self>,
         workload: &Workload,
@@ -92,13 +92,13 @@ impl Shown {
         now: Timestamp,
     ) -> Option<Self> {
         let revision = revision(declared)?;
-        // An operator that has not seen the other template goes on with the deadline that its status has.
+        // An operator that has not seen the other template continues with the deadline of its status.
         let is_reported = workload.status.ours.revision == Some(revision);
         let has_memory = known.is_some() || workload.status.ours.marks.is_some();
         let is_new = counts(declared) == [0; 3] && has_memory && !is_reported;
         let known = known.filter(|known| known.uid == declared.uid && known.revision == revision);
         let since = if known.is_some() || is_new { now } else { Timestamp::MIN };
-        // An operator that has not seen the other template goes on with the bake that its status has.
+        // An operator that has not seen the other template continues with the bake of its status.
         let bake = workload.status.ours.bake.as_ref().filter(|bake| bake.revision == revision);
         let mut shown = known.unwrap_or_else(|| Self {
             uid: declared.uid.clone(),
@@ -106,8 +106,8 @@ impl Shown {
             replicas: workload.replicas,
             terms: Terms::of(workload),
             highest: [0; 3],
-            // A new revision is progress; but of one that was there before the policy, or whose template was away for
-            // a moment, nothing is known.
+            // A new revision is progress; but nothing is known of one that was there before the policy, or lost its
+            // template for a moment.
             improved: is_new.then_some(now),
             unreported: None,
             is_settled: false,
@@ -143,7 +143,7 @@ impl Shown {
         if status.ours.revision == Some(revision) && progressing == Some(reason::NEW_REPLICA_SET_AVAILABLE) {
             (shown.is_done, shown.is_reported_done) = (true, true);
         }
-        // A retry lets the deadline begin anew.
+        // A retry restarts the deadline.
         shown.is_reported_done &= !says(declared, "Failed");
         let is_excused = !may_be_late(workload, declared)
             || is_held_back(workload, sets, declared)
@@ -153,7 +153,7 @@ impl Shown {
         }
         let is_resting = stops_clock(status);
         if std::mem::replace(&mut shown.was_resting, is_resting) && !is_resting {
-            // As the status says: it may have been on its way for long.
+            // As the status has it: it may have been on its way for long.
             let since = status.condition(condition::PROGRESSING).and_then(|known| known.last_update_time);
             shown.improved = shown.improved.max(since);
             shown.stirred = now;
@@ -236,7 +236,8 @@ impl Shown {
     }
 }
 
-/// What the declared revision is compared with before it fails: the set that a revert would run, if it has pods (FP-5).
+/// What the declared revision is compared with before it fails: the ReplicaSet that a revert would run, if it has pods
+/// (FP-5).
 pub(crate) fn compared<'a>(
     workload: &Workload,
     sets: &[&'a ReplicaSet],

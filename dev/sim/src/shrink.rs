@@ -9,7 +9,7 @@ fn fails(scenario: &Scenario, check: &str) -> bool {
     play(scenario, &Settings::default()).violation.is_some_and(|violation| violation.check == check)
 }
 
-/// The smallest scenario that we find that still fails the same check.
+/// The smallest scenario that this module finds that still fails the same check.
 #[must_use]
 pub fn shrink(scenario: &Scenario, check: &str) -> Scenario {
     let mut best = scenario.clone();

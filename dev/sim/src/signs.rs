@@ -96,7 +96,7 @@ impl Signs {
         i64::try_from(pods.count()).unwrap_or(i64::MAX)
     }
 
-    /// Pods of a set that had a container which had restarted so often since a time.
+    /// Pods of a ReplicaSet that had a container which had restarted so often since a time.
     pub(crate) fn restarted(&self, set: &str, limit: i64, since: Timestamp, when: When) -> i64 {
         let has = |pod: &Pod| pod.reached(limit, since).is_some_and(|reached| when.has(reached, pod.gone));
         self.count(set, has)
@@ -108,20 +108,20 @@ impl Signs {
         self.count(set, |pod| pod.created >= since && has(pod))
     }
 
-    /// Pods of a set that had restarted so often in all, and again since a time.
+    /// Pods of a ReplicaSet that had restarted so often in all, and again since a time.
     pub(crate) fn restarted_again(&self, set: &str, limit: i64, since: Timestamp, when: When) -> i64 {
         let shown = |pod: &Pod| Some(pod.reached(limit, Timestamp::MIN)?.max(pod.reached(1, since)?));
         self.count(set, |pod| shown(pod).is_some_and(|shown| when.has(shown, pod.gone)))
     }
 
-    /// Pods of a set that were not ready for this cause.
+    /// Pods of a ReplicaSet that were not ready for this cause.
     pub(crate) fn stuck(&self, set: &str, cause: &str, when: When) -> i64 {
         let has =
             |(known, from, until): &(&str, Timestamp, Timestamp)| *known == cause && when.has(*from, *until);
         self.count(set, |pod| pod.stuck.iter().any(has))
     }
 
-    /// When a pod of a set was first stuck for this cause, at the end of a time or later.
+    /// When a pod of a ReplicaSet was first stuck for this cause, at the end of a time or later.
     pub(crate) fn first_stuck(&self, set: &str, cause: &str, since: Timestamp) -> Option<Timestamp> {
         let spells = self.0.values().filter(|pod| pod.set == set).flat_map(|pod| &pod.stuck);
         let later = spells.filter(|(known, _, until)| *known == cause && *until > since);

@@ -82,7 +82,8 @@ pub(crate) fn called(namespace: &str, name: &str) -> Which {
 }
 
 impl Engine<'_> {
-    /// Whose an object is, by its name: a set is called after its Deployment, and a pod after its set.
+    /// The Deployment of an object, by its name: a ReplicaSet is called after its Deployment, and a pod after its
+    /// ReplicaSet.
     pub(crate) fn whose(&self, object: &Object) -> Which {
         let is_tenants = object.namespace() == TENANT;
         if self.subjects.len() == 1 && !is_tenants {

@@ -1,6 +1,6 @@
 //! A hostile tenant: somebody who may do anything in one namespace, while users play in another.
 //!
-//! What the tenant does shifts no draw, no order, and no news of the others: it has dice of its own, its news waits
+//! What the tenant does shifts no draw, no order, and no news of the others. It has dice of its own, its news waits
 //! where news of the others is on its way, and its objects are counted apart. So two runs of one seed, with it and
 //! without, differ only where the operator lets them ([`pair`]).
 
@@ -32,8 +32,8 @@ pub(crate) fn owns(which: Which) -> bool {
 pub(crate) struct Tenant {
     /// All that is drawn for it, and for what belongs to it.
     pub(crate) dice: Dice,
-    /// Whether it asks for rollouts, and for many things at once. Otherwise its Deployments are paused or have no pods,
-    /// so that they take no slot.
+    /// Whether it asks for rollouts, and for many things together. Otherwise its Deployments are paused or have no
+    /// pods, so that they take no slot.
     floods: bool,
     /// The versions that the cluster got by its objects, in their order.
     versions: Vec<u64>,
@@ -47,7 +47,7 @@ pub(crate) struct Tenant {
 /// Something of the tenant that is going to happen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TenantEvent {
-    /// It acts.
+    /// The tenant acts.
     Act,
     /// The controllers look.
     Controllers,
@@ -85,7 +85,7 @@ impl Engine<'_> {
         self.tenant = Some(tenant);
     }
 
-    /// It is the tenant's turn. Where news of the others is on its way, that of the tenant comes with it.
+    /// The tenant acts now. Where news of the others is on its way, that of the tenant comes with it.
     pub(crate) fn tenant_event(&mut self, event: TenantEvent) {
         match event {
             TenantEvent::Act => self.tenant_acts(),
@@ -109,7 +109,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Tells everybody who watches.
+    /// Announces changes to everybody who watches.
     pub(crate) fn announce_tenants(&mut self, changes: &[Change]) {
         if changes.is_empty() {
             return;
@@ -134,7 +134,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The version of so many writes ago, those of the tenant apart.
+    /// The version before this many writes, those of the tenant apart.
     pub(crate) fn version_before(&self, back: u64) -> u64 {
         let versions = self.tenant.as_ref().map_or(&[][..], |tenant| &tenant.versions);
         let is_other = |version: &u64| versions.binary_search(version).is_err();

@@ -55,7 +55,7 @@ impl Scenario {
         self.steps.push(Step { at, act });
     }
 
-    /// Only what the theme says happens, and nothing goes wrong.
+    /// Only what the theme contains happens, and nothing goes wrong.
     fn bare(&mut self) {
         self.steps.clear();
         self.faults.clear();
@@ -81,20 +81,20 @@ fn burst(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.act(at + 5000, Act::Template(0));
 }
 
-/// The name of the next set is taken (kubernetes#43449, #59213).
+/// The name of the next ReplicaSet is taken (kubernetes#43449, #59213).
 fn taken_name(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();
     scenario.is_apps = false;
     let whose = u8::try_from(dice.below(3)).unwrap_or(0);
     if dice.percent(50) {
-        // The operator ends up reading all sets live, those of others too.
+        // The operator ends up reading all ReplicaSets live, those of others too.
         scenario.faults.push(Fault::During(SETTLED - 1, 60_000, Trouble::SetLag));
     }
     scenario.act(SETTLED, Act::TakeName(1, whose));
     scenario.act(SETTLED + dice.between(1, 2000), Act::Template(1));
 }
 
-/// A webhook takes our annotation off every set, and changes its template (kubernetes#57167).
+/// A webhook takes the operator's annotation off every ReplicaSet, and changes its template (kubernetes#57167).
 fn stripped(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();
     scenario.is_apps = false;
@@ -163,7 +163,7 @@ fn rolled_back(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.act(at + 2 * SETTLED, Act::Template(6));
 }
 
-/// The answer to a creation is lost, and the cache does not show the set (S4.15).
+/// The answer to a creation is lost, and the cache does not show the ReplicaSet (S4.15).
 fn lost_answer(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.faults.clear();
     let fault = dice.one_of(&[WriteFault::LostAnswer, WriteFault::Silence], WriteFault::LostAnswer);
@@ -171,7 +171,7 @@ fn lost_answer(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.faults.push(Fault::During(0, dice.between(100, 20_000), Trouble::SetLag));
 }
 
-/// Somebody edits what belongs to us, and nothing else happens (kubernetes#32829, #42639, #141853).
+/// Somebody edits what belongs to the operator, and nothing else happens (kubernetes#32829, #42639, #141853).
 fn meddled_with(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();
     scenario.act(SETTLED, Act::Template(1));
@@ -209,7 +209,7 @@ fn outage(dice: &mut Dice, scenario: &mut Scenario) {
     }
 }
 
-/// The status of the old set lags behind, while new pods come up (kubernetes#21810).
+/// The status of the old ReplicaSet lags behind, while new pods come up (kubernetes#21810).
 fn lagging(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();
     scenario.start.replicas = small(dice, 4, 12);
@@ -235,7 +235,7 @@ fn paused_early(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.act(at + dice.between(1000, 60_000), Act::Pause(false));
 }
 
-/// Paused when the old set has size 0 already, and its controller has not followed (S11.5).
+/// Paused when the old ReplicaSet has size 0 already, and its controller has not followed (S11.5).
 fn paused_busy(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();
     scenario.start.history_limit = 0;
@@ -250,7 +250,7 @@ fn paused_busy(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.act(SETTLED + 2 * until, Act::Pause(false));
 }
 
-/// A maximum of 0 on an active old set, and at once another size (kubernetes PR #128535).
+/// A maximum of 0 on an active old ReplicaSet, and immediately another size (kubernetes PR #128535).
 fn garbled_maximum(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();
     let replicas = small(dice, 4, 12);
@@ -264,7 +264,7 @@ fn garbled_maximum(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.act(at + dice.below(20), Act::Scale(replicas + small(dice, 1, 6)));
 }
 
-/// Two old sets, and the status of one lags behind its cuts while another is not ready: what was
+/// Two old ReplicaSets, and the status of one lags behind its cuts while another is not ready: what was
 /// spent on the first is not spent again on the second (S6.10).
 fn cut_late(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();

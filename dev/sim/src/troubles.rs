@@ -223,7 +223,7 @@ impl Engine<'_> {
         if let Some(members) = spec.as_object_mut().filter(|_| runs_bad) {
             members.insert("pin".to_owned(), serde_json::Value::Null);
         }
-        // An edit is an event, and would tell an operator that has forgotten the Deployment.
+        // An edit is an event, and would remind an operator that has forgotten the Deployment.
         let is_paused = workload.spec.get("paused").and_then(serde_json::Value::as_bool) == Some(true);
         // A rollback that is still to come could bring the image back that cannot start.
         let request = match self.flavour {

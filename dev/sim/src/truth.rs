@@ -15,7 +15,7 @@ use crate::signs::Signs;
 use crate::verdict::{Running, memory, pin, revision, running, says};
 use crate::walk::Bounds;
 
-/// After so long the controller of a set has heard of a pod.
+/// After this long the controller of a ReplicaSet has seen a pod.
 const HEARD_AFTER: SignedDuration = SignedDuration::from_millis(25);
 
 /// A ReplicaSet as it is.
@@ -47,13 +47,13 @@ struct PodTruth {
 }
 
 impl PodTruth {
-    /// Whether the controller of its set takes it for available before it hears of what happens to the pod now.
+    /// Whether the controller of its ReplicaSet takes it for available before it sees what happens to the pod now.
     fn is_nearly_available(&self, now: Timestamp) -> bool {
         let heard = now.checked_add(HEARD_AFTER).unwrap_or(now);
         self.available_from.is_some_and(|from| from <= heard)
     }
 
-    /// Whether it is available, if that takes so many seconds.
+    /// Whether it is available, if that takes this many seconds.
     fn judge(&mut self, lasting: i64, now: Timestamp) {
         let since = self.ready_since.filter(|_| self.is_active);
         self.available_from =
@@ -78,7 +78,7 @@ pub(crate) struct Truth {
     pub(crate) losses: Vec<Loss>,
     /// Pods that are going to be available without anything being written.
     expectant: usize,
-    /// The last versions of the Deployment and of any of its sets.
+    /// The last versions of the Deployment and of any of its ReplicaSets.
     pub(crate) changed: (u64, u64),
     /// What the declared revision has shown, under a failure policy.
     pub(crate) shown: Option<Shown>,
@@ -95,18 +95,18 @@ impl Truth {
         Self { reads_signs, bounds, ..Self::default() }
     }
 
-    /// The sets of the Deployment (𝓡).
+    /// The ReplicaSets of the Deployment (𝓡).
     pub(crate) fn owned(&self) -> impl Iterator<Item = &SetTruth> {
         self.sets.values().filter(|truth| truth.is_owned)
     }
 
-    /// The oldest set that carries the template.
+    /// The oldest ReplicaSet that carries the template.
     pub(crate) fn new_set(&self) -> Option<&SetTruth> {
         let fingerprint = &self.workload.as_ref()?.template.fingerprint;
         self.owned().filter(|truth| truth.set.carries(fingerprint)).min_by(|a, b| a.set.age_order(&b.set))
     }
 
-    /// The set that is pinned, if one is; `None` inside if it is gone.
+    /// The ReplicaSet that is pinned, if one is; `None` inside if it is gone.
     pub(crate) fn pinned(&self) -> Option<Option<&SetTruth>> {
         let pin = pin(self.workload.as_ref()?)?;
         Some(self.owned().find(|truth| truth.set.labels.get(HASH_LABEL) == Some(&pin.hash)))
@@ -151,7 +151,7 @@ impl Truth {
         }
     }
 
-    /// A set was written.
+    /// A ReplicaSet was written.
     pub(crate) fn note_set(
         &mut self,
         set: &Arc<ReplicaSet>,
@@ -198,7 +198,7 @@ impl Truth {
         }
     }
 
-    /// The Deployment or one of its sets was written: what has the declared revision shown?
+    /// The Deployment or one of its ReplicaSets was written: what has the declared revision shown?
     pub(crate) fn judge(&mut self, now: Timestamp) {
         self.note_bounds(now);
         let known = self.shown.take();
@@ -222,7 +222,7 @@ impl Truth {
         self.bounds = bounds;
     }
 
-    /// Whether its status says that it waits at a step.
+    /// Whether its status reports that it waits at a step.
     pub(crate) fn rests(&self) -> bool {
         self.workload.as_ref().is_some_and(|workload| says_resting(&workload.status))
     }
@@ -289,7 +289,7 @@ impl Truth {
         Some(pod)
     }
 
-    /// It takes more or fewer seconds now until a pod of this set is available.
+    /// A pod of this ReplicaSet needs more or fewer seconds now until it is available.
     fn judge_anew(&mut self, set: &str, version: u64, now: Timestamp) {
         let Some(truth) = self.sets.get_mut(set) else { return };
         let lasting = truth.set.min_ready_seconds;
@@ -327,13 +327,13 @@ impl Truth {
     }
 }
 
-/// Whether a set has another revision than before, or a failure of it is void.
+/// Whether a ReplicaSet has another revision than before, or a failure of it is void.
 fn begins_anew(before: &ReplicaSet, set: &ReplicaSet) -> bool {
     before.annotations != set.annotations
         && (revision(before) != revision(set) || says(before, "Failed") && !says(set, "Failed"))
 }
 
-/// A set that does not belong to the Deployment any more takes its pods along.
+/// A ReplicaSet that does not belong to the Deployment any more takes its pods along.
 fn note_leaver(losses: &mut Vec<Loss>, set: &str, available: i64, version: u64) {
     let loss = Loss { set: set.to_owned(), version };
     losses.extend(std::iter::repeat_n(loss, usize::try_from(available).unwrap_or(0)));
@@ -343,7 +343,7 @@ fn is_expectant(pod: &PodTruth) -> bool {
     pod.available_from.is_some() && !pod.is_available
 }
 
-/// Whether a Deployment controls a set that its selector matches.
+/// Whether a Deployment controls a ReplicaSet that its selector matches.
 pub(crate) fn owns(workload: &Workload, set: &ReplicaSet) -> bool {
     set.controller_uid.as_deref() == Some(workload.uid.as_str())
         && workload.selector.as_ref().is_some_and(|selector| selector.matches(&set.labels))

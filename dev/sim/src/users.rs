@@ -59,7 +59,7 @@ impl Engine<'_> {
             },
         });
         let resource = self.workload_key(which).resource;
-        // It is not there: this is called at the start, and after it was deleted.
+        // The object is not there: this is called at the start, and after it was deleted.
         _ = self.store.create(Object::from_value(resource, object), Mode::Store);
         self.settle(Actor::Foreign);
     }
@@ -240,7 +240,7 @@ impl Engine<'_> {
         keys.get(usize::from(which) % keys.len().max(1)).cloned()
     }
 
-    /// Somebody edits what belongs to us.
+    /// Somebody edits what belongs to the operator.
     fn meddle(&mut self, of: Which, act: &Act) {
         // A pod that goes or restarts changes no size.
         if !matches!(act, Act::DeletePod(_) | Act::Restart(_)) {
@@ -266,8 +266,8 @@ impl Engine<'_> {
                     self.edit(&key, json!({ "metadata": { "labels": { "app": null } } }));
                 }
             }
-            // While the watch of sets stands still or breaks, a set of ours could leave it before it
-            // was ever shown; then nobody looks for it before the next start (docs/internals/invariants.md).
+            // While the watch of ReplicaSets stands still or breaks, an owned ReplicaSet could leave it before it was
+            // ever shown; then nobody looks for it before the next start (docs/internals/invariants.md).
             Act::Unmark(_) if self.holds.sets > 0 => {}
             Act::Unmark(which) => {
                 if let Some(key) = set(which) {
@@ -304,7 +304,7 @@ impl Engine<'_> {
 }
 
 impl Engine<'_> {
-    /// A set with the name that the set of a template would get.
+    /// A ReplicaSet with the name that the ReplicaSet of a template would get.
     fn take_name(&mut self, of: Which, number: u8, whose: u8) {
         let Some(subject) = self.subjects.get(of) else { return };
         let Some(workload) = self.store.get(&self.workload_key(of)) else { return };

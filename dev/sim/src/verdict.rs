@@ -1,16 +1,16 @@
-//! Which set is to run, read from the Deployment and the memory of its ReplicaSets: computed here once more, so that
-//! a mistake of the planner does not excuse itself (FP-1, FP-6, FP-11).
+//! Which ReplicaSet should run, read from the Deployment and the memory of its ReplicaSets: computed here once more, so
+//! that a mistake of the planner does not excuse itself (FP-1, FP-6, FP-11).
 
 use plan::keys::{ABORT, HASH_LABEL, REVISION, REVISION_HISTORY, ROLLOUT};
 use plan::{FailureAction, Pin, ReplicaSet, Workload};
 use serde_json::Value;
 
-/// What is to run.
+/// What should run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Running<'a> {
-    /// This set.
+    /// This ReplicaSet.
     Set(&'a ReplicaSet),
-    /// Nobody knows: the pin names no set.
+    /// Nobody knows: the pin names no ReplicaSet.
     Missing,
     /// What runs stays: the declared revision failed, and somebody has to act.
     Held,
@@ -27,13 +27,13 @@ pub(crate) fn revision(set: &ReplicaSet) -> Option<i64> {
     set.annotations.get(REVISION)?.parse().ok().filter(|number| *number < i64::MAX)
 }
 
-/// The memory of a set that is about its revision.
+/// The memory of a ReplicaSet that is about its revision.
 pub(crate) fn memory(set: &ReplicaSet) -> Option<Value> {
     let memory: Value = serde_json::from_str(set.annotations.get(ROLLOUT)?).ok()?;
     (memory.get("revision")?.as_i64() == revision(set)).then_some(memory)
 }
 
-/// Whether the verdict on a set is this one.
+/// Whether the verdict on a ReplicaSet is this one.
 pub(crate) fn says(set: &ReplicaSet, verdict: &str) -> bool {
     memory(set).is_some_and(|memory| memory.get("verdict").and_then(Value::as_str) == Some(verdict))
 }
@@ -44,20 +44,22 @@ pub(crate) fn is_judged(workload: &Workload) -> bool {
     has_rules || workload.annotations.contains_key(ABORT)
 }
 
-/// Whether all others of these sets have a lower revision than this one: otherwise it is about to get another one.
+/// Whether all others of these ReplicaSets have a lower revision than this one: otherwise it is about to get another
+/// one.
 pub(crate) fn is_highest<'a>(sets: impl Iterator<Item = &'a ReplicaSet>, declared: &ReplicaSet) -> bool {
     let mut others = sets.filter(|set| set.uid != declared.uid);
     others.all(|set| revision(set) < revision(declared))
 }
 
-/// When a set ran last, in halves of revisions: its own, or just after the declared one that a pin ran it instead of.
+/// When a ReplicaSet ran last, in halves of revisions: its own, or just after the declared one that a pin ran it
+/// instead of.
 pub(crate) fn ran_last(set: &ReplicaSet) -> i64 {
     let own = revision(set).unwrap_or(0);
     let pinned = memory(set).and_then(|memory| memory.get("insteadOf")?.as_i64()).filter(|it| *it >= own);
     pinned.map_or(own * 2, |declared| declared * 2 + 1)
 }
 
-/// The first revision that a set had.
+/// The first revision that a ReplicaSet had.
 pub(crate) fn began(set: &ReplicaSet) -> i64 {
     let history = set.annotations.get(REVISION_HISTORY);
     history.and_then(|text| text.split(',').next()?.parse().ok()).or(revision(set)).unwrap_or(0)
@@ -80,7 +82,8 @@ pub(crate) fn is_aside(sets: &[&ReplicaSet], set: &ReplicaSet, declared: Option<
     others.into_iter().any(|by| began(by) < own && (is_declared(by) || ran_last(by) > own * 2))
 }
 
-/// What a revert would run of these sets: the good one that ran last, the declared one and what was put aside excepted.
+/// What a revert would run of these ReplicaSets: the good one that ran last, the declared one and what was put aside
+/// excepted.
 pub(crate) fn fallback<'a>(
     workload: &Workload,
     sets: impl Iterator<Item = &'a ReplicaSet>,
@@ -96,8 +99,8 @@ pub(crate) fn fallback<'a>(
     good.filter(|_| is_judged(workload))
 }
 
-/// The old set that is good because no set has a verdict: the only one with pods, or the largest of those whose pods
-/// are all available (FP-1).
+/// The old ReplicaSet that is good because no ReplicaSet has a verdict: the only one with pods, or the largest of those
+/// with all pods available (FP-1).
 pub(crate) fn inferred<'a>(
     sets: impl Iterator<Item = &'a ReplicaSet>,
     declared: &ReplicaSet,
@@ -117,7 +120,7 @@ pub(crate) fn inferred<'a>(
     olds.filter(is_whole).max_by_key(|set| set.size)
 }
 
-/// Whether the pods of the fallback do no better than those of the declared set (FP-5).
+/// Whether the pods of the fallback do no better than those of the declared ReplicaSet (FP-5).
 pub(crate) fn is_shared(fallback: &ReplicaSet, declared: &ReplicaSet) -> bool {
     let share = |one: &ReplicaSet, of: &ReplicaSet| one.status.available * of.size;
     share(fallback, declared) <= share(declared, fallback)
@@ -128,7 +131,7 @@ pub(crate) fn is_aborted(memory: &Value) -> bool {
     memory.get("aborted") == Some(&Value::Bool(true))
 }
 
-/// What is to run of these sets, of which `declared` is the one of the template.
+/// Which of these ReplicaSets should run; `declared` is the one of the template.
 pub(crate) fn running<'a>(
     workload: &Workload,
     sets: impl Iterator<Item = &'a ReplicaSet>,
@@ -139,7 +142,7 @@ pub(crate) fn running<'a>(
         let pinned = sets.into_iter().find(|set| set.labels.get(HASH_LABEL) == Some(&pin.hash));
         return pinned.map_or(Running::Missing, Running::Set);
     }
-    // One that is declared anew is about to get another revision, and to be tried.
+    // One that is declared again is about to get another revision, and to be tried.
     let is_highest = is_highest(sets.iter().copied(), declared);
     let Some(memory) = memory(declared).filter(|_| is_highest && says(declared, "Failed")) else {
         return Running::Set(declared);

@@ -37,9 +37,9 @@ pub(crate) struct View {
     pub(crate) is_rolled_back: bool,
     /// Whether a failure was written: then nothing moves (FP-2).
     pub(crate) is_judged: bool,
-    /// Whether this reconcile created the new set.
+    /// Whether this reconcile created the new ReplicaSet.
     pub(crate) is_created: bool,
-    /// Sets of which pods run, if the reconcile looked.
+    /// ReplicaSets with pods that run, if the reconcile looked.
     pub(crate) running: Option<Vec<String>>,
 }
 
@@ -80,7 +80,7 @@ impl View {
         self.sets.iter().find(|view| view.set.uid == uid)
     }
 
-    /// The oldest set that carries the template, or has it as stored.
+    /// The oldest ReplicaSet that carries the template, or has it as stored.
     pub(crate) fn new_set(&self) -> Option<&SetView> {
         let fingerprint = &self.workload.template.fingerprint;
         let oldest = |is: &dyn Fn(&ReplicaSet) -> bool| {
@@ -90,7 +90,7 @@ impl View {
         oldest(&|set| set.carries(fingerprint)).or_else(|| oldest(&stored))
     }
 
-    /// The set that is to run.
+    /// The ReplicaSet that should run.
     pub(crate) fn running_set(&self) -> Option<&SetView> {
         let Some(new) = self.new_set() else {
             return self.pinned_set();
@@ -101,13 +101,13 @@ impl View {
         }
     }
 
-    /// The set that a pin in force names.
+    /// The ReplicaSet that a pin in force names.
     fn pinned_set(&self) -> Option<&SetView> {
         let pin = pin(&self.workload)?;
         self.owned().find(|view| view.set.labels.get(HASH_LABEL) == Some(&pin.hash))
     }
 
-    /// Whether a pin in force names no set (FP-11).
+    /// Whether a pin in force names no ReplicaSet (FP-11).
     pub(crate) fn lacks_pinned(&self) -> bool {
         pin(&self.workload).is_some() && self.pinned_set().is_none()
     }
@@ -118,7 +118,7 @@ impl View {
         verdict::fallback(&self.workload, self.with_deleted().into_iter(), new)
     }
 
-    /// What the reconcile decides from: also the sets that it deleted.
+    /// What the reconcile decides from: also the ReplicaSets that it deleted.
     pub(crate) fn with_deleted(&self) -> Vec<&ReplicaSet> {
         self.owned().map(|view| &*view.set).chain(self.deleted.iter().map(|set| &**set)).collect()
     }
@@ -158,8 +158,7 @@ impl View {
         cap(&self.workload)
     }
 
-    /// Available pods of which the Deployment has its minimum: what may be missing counts in rolling updates only
-    /// (S9.8).
+    /// The least number of available pods: what may be missing counts in rolling updates only (S9.8).
     pub(crate) fn minimum(&self) -> i64 {
         minimum_of(&self.workload, self.workload.replicas)
     }
@@ -169,7 +168,7 @@ impl View {
         self.workload.paused || (self.is_stale() && !self.is_reverted())
     }
 
-    /// Whether a set with pods was last scaled for another size of the Deployment.
+    /// Whether a ReplicaSet with pods was last scaled for another size of the Deployment.
     pub(crate) fn is_stale(&self) -> bool {
         let replicas = self.workload.replicas;
         let stale = |view: &SetView| {
@@ -192,7 +191,7 @@ impl View {
             .all(|view| valid(view, DESIRED_REPLICAS) && valid(view, MAX_REPLICAS))
     }
 
-    /// Whether the set that runs is as large as it gets and available.
+    /// Whether the ReplicaSet that runs is as large as it gets and available.
     pub(crate) fn is_saturated(&self) -> bool {
         self.running_set().is_some_and(|view| {
             let desired =
@@ -202,12 +201,12 @@ impl View {
         })
     }
 
-    /// Available pods, as the sets last reported.
+    /// Available pods, as the ReplicaSets last reported.
     pub(crate) fn available(&self) -> i64 {
         self.owned().map(|view| view.set.status.available).sum()
     }
 
-    /// Pods of old sets that may have been available, and that the sizes have no room for now.
+    /// Pods of old ReplicaSets that may have been available, and that the sizes have no room for now.
     pub(crate) fn lost(&self) -> i64 {
         let new = self.running_set().map(|view| view.set.uid.clone());
         let olds = self.owned().filter(|view| Some(&view.set.uid) != new.as_ref());
@@ -236,7 +235,7 @@ impl View {
         }
     }
 
-    /// A set was created, or turned out to be there.
+    /// A ReplicaSet was created, or turned out to be there.
     pub(crate) fn found(&mut self, set: ReplicaSet) {
         let is_owned = owns(&self.workload, &set);
         let view = SetView { size: set.size, is_owned, is_written: true, set: Arc::new(set) };
@@ -281,7 +280,7 @@ pub(crate) fn floor(workload: &Workload) -> i64 {
     (workload.replicas - limits(workload, workload.replicas).1).max(0)
 }
 
-/// Available pods of which a Deployment with this many replicas has its minimum (S6.4).
+/// The least number of available pods of a Deployment with this many replicas (S6.4).
 pub(crate) fn minimum_of(workload: &Workload, replicas: i64) -> i64 {
     let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
     if is_rolling { (replicas - limits(workload, replicas).1).max(0) } else { replicas }

@@ -1,5 +1,5 @@
-//! At which step a rollout may be by the words of its users (list, promotions, time), and by what its pods have shown:
-//! computed here once more, so that a mistake of the planner does not excuse itself (SP-1, SP-2, SP-5, SP-6).
+//! At which step a rollout may be by the words of its users (list, promotions, time), and by what its pods have shown.
+//! Computed here once more, so that a mistake of the planner does not excuse itself (SP-1, SP-2, SP-5, SP-6).
 
 use jiff::Timestamp;
 use plan::intstr::IntOrPercent;
@@ -46,7 +46,7 @@ pub(crate) fn end(steps: &[UpdateStep]) -> usize {
     all.unwrap_or(steps.len())
 }
 
-/// How many pods of the running set a step allows.
+/// How many pods of the running ReplicaSet a step allows.
 pub(crate) fn ceiling(steps: &[UpdateStep], step: usize, replicas: i64) -> i64 {
     if step >= end(steps) {
         return replicas;
@@ -82,7 +82,7 @@ fn named(steps: &[UpdateStep], text: &str, replicas: i64) -> Option<usize> {
     Some(listed.unwrap_or_else(other).min(end(steps)))
 }
 
-/// What a set remembers of its steps.
+/// What a ReplicaSet remembers of its steps.
 pub(crate) fn remembered(set: &ReplicaSet) -> Option<Value> {
     memory(set)?.get("steps").cloned()
 }
@@ -92,7 +92,7 @@ pub(crate) fn word(set: &ReplicaSet, field: &str) -> Option<String> {
     remembered(set)?.get(field)?.as_str().map(str::to_owned)
 }
 
-/// The step that a set remembers, from 0; the end if it remembers none.
+/// The step that a ReplicaSet remembers, from 0; the end if it remembers none.
 pub(crate) fn step_of(set: &ReplicaSet, steps: &[UpdateStep]) -> Option<usize> {
     let remembered = remembered(set)?;
     remembered.get("kept")?;
@@ -100,7 +100,7 @@ pub(crate) fn step_of(set: &ReplicaSet, steps: &[UpdateStep]) -> Option<usize> {
     Some(step.map_or(end(steps), |step| step.saturating_sub(1)).min(end(steps)))
 }
 
-/// Whether a set has no steps, since nothing else had pods when it was declared (SP-4).
+/// Whether a ReplicaSet has no steps, since nothing else had pods when it was declared (SP-4).
 pub(crate) fn is_first(set: &ReplicaSet) -> bool {
     remembered(set).is_some_and(|steps| steps.as_object().is_some_and(serde_json::Map::is_empty))
 }
@@ -116,12 +116,12 @@ fn known(set: &ReplicaSet, steps: &[UpdateStep]) -> Known {
     (word(set, "list"), step_of(set, steps), word(set, "reached").is_some())
 }
 
-/// The promotion that the operator heard last.
+/// The promotion that the operator handled last.
 fn heard(set: &ReplicaSet) -> Option<String> {
     memory(set)?.get("promote")?.as_str().map(str::to_owned)
 }
 
-/// How far the declared set may go, at the most.
+/// How far the declared ReplicaSet may go, at the most.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
     pub(crate) uid: String,
@@ -142,20 +142,20 @@ pub(crate) struct Bound {
     replicas: i64,
     size: i64,
     had_failed: bool,
-    /// Whether somebody deleted what the set remembers: then it goes on where what runs has room.
+    /// Whether somebody deleted what the ReplicaSet remembers: then it continues where what runs has room.
     pub(crate) is_lost: bool,
     /// By what the operator recognizes the list, the step at which it is, and whether it knows that this is reached.
     known: Known,
 }
 
-/// That of one Deployment.
+/// The walk of one Deployment.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds {
     /// Whether the clock of operators is off at some time of the run: then no pause is sure to last.
     is_untimed: bool,
     had_steps: bool,
     pub(crate) bound: Option<Bound>,
-    /// That of the set that was declared before.
+    /// The bound of the ReplicaSet that was declared before.
     aside: Option<Bound>,
     /// When sizes, numbers of pods, or words of users changed last, or a memory was lost.
     pub(crate) stirred: Timestamp,
@@ -172,7 +172,7 @@ impl Bounds {
         (self.had_steps, self.bound, self.aside) = (false, None, None);
     }
 
-    /// After a change of the Deployment or of one of its sets.
+    /// After a change of the Deployment or of one of its ReplicaSets.
     pub(crate) fn next(
         &mut self,
         workload: &Workload,
@@ -180,7 +180,7 @@ impl Bounds {
         now: Timestamp,
     ) {
         let known = self.bound.take();
-        // A template that comes back before an operator has seen another one was never away.
+        // A template that returns before an operator has seen another one was never away.
         let aside = self.aside.take();
         let Some(steps) = steps(workload) else {
             self.had_steps = false;
@@ -205,7 +205,7 @@ impl Bounds {
         let mut bound = match kept.filter(is_same) {
             Some(known) => known,
             None => {
-                // A way back to a set that serves takes none of its pods (SP-9).
+                // A way back to a ReplicaSet that serves takes none of its pods (SP-9).
                 let is_new = had_steps && (was_there || !serves(sets, set));
                 Bound::fresh(workload, steps, (set, number), (is_new, was_there))
             }
@@ -221,7 +221,7 @@ impl Bounds {
     }
 }
 
-/// Whether a set served before it was declared: it is good, or a rollout that did not end kept it.
+/// Whether a ReplicaSet served before it was declared: it is good, or a rollout that did not end kept it.
 pub(crate) fn serves(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
     let has_pods = |other: &ReplicaSet| other.size > 0 || other.status.replicas > 0;
     let is_on_its_way =
@@ -233,7 +233,7 @@ pub(crate) fn serves(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
 }
 
 impl Bound {
-    /// Of a set that is declared now, or retried: then no promotion of before counts.
+    /// Of a ReplicaSet that is declared now, or retried: then no promotion of before counts.
     fn fresh(
         workload: &Workload,
         steps: &[UpdateStep],
@@ -286,7 +286,7 @@ impl Bound {
         }
         let known = known(set, steps);
         if known.0 != self.known.0 {
-            // It follows the list, or goes on without memory, from the size that it had then.
+            // The rollout follows the list, or continues without memory, from the size that it had then.
             self.step = self.step.max(first_with(steps, self.size, replicas));
         }
         let is_lost = known.0.is_none() && self.known.0.is_some();
@@ -299,7 +299,7 @@ impl Bound {
         is_lost
     }
 
-    /// A promotion that the operator has not heard yet counts by the list and the size that there are then.
+    /// A promotion that the operator has not handled yet counts by the list and the size that there are then.
     fn forget_unheard(&mut self, set: &ReplicaSet) {
         self.heard = self.heard.take().filter(|text| heard(set).as_ref() == Some(text));
     }
@@ -336,7 +336,7 @@ impl Bound {
             None => step.until.is_empty(),
             Some(_) if is_untimed || ceiling == 0 => true,
             Some(seconds) => {
-                // Those that ask for no more pods are passed at once.
+                // A rollout passes those that ask for no more pods immediately.
                 let has_none =
                     |at: usize| at < end(steps) && steps.get(at).is_none_or(|step| step.until.is_empty());
                 let is_passed = |at: &usize| has_none(*at) && is_reached(workload, (steps, *at), sets, set);
@@ -368,8 +368,8 @@ fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
     steps.iter().map(|step| step.updated.clone()).collect()
 }
 
-/// Whether the pods of a step are there, and one other set has all that is left. Without a pause, that one may have been
-/// cut for the next step already.
+/// Whether the pods of a step are there, and one other ReplicaSet has all that is left. Without a pause, that one may
+/// have been cut for the next step already.
 fn is_reached(
     workload: &Workload,
     (steps, step): (&[UpdateStep], usize),

@@ -10,14 +10,14 @@ use tower::service_fn;
 use super::*;
 
 const SILENCE: Duration = Duration::from_secs(95);
-/// Passes at once, since time does when nothing else can; so a wait without an end is a failure.
+/// Ends immediately, since time passes when nothing else can happen; so a wait without an end is a failure.
 const AN_HOUR: Duration = Duration::from_secs(3600);
 const WATCH: &str = "/apis/apps/v1/replicasets?watch=true";
 const LIST: &str = "/apis/apps/v1/replicasets?limit=500";
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// A server that says a line each `every`, and then nothing any more.
+/// A server that sends a line each `every`, and then nothing any more.
 fn talkative(lines: usize, every: Duration) -> Answer {
     let lines = futures::stream::iter(0..lines).then(move |_| async move {
         tokio::time::sleep(every).await;
@@ -49,7 +49,7 @@ where
     lifeline.layer(server).call(Request::get(uri).body(Body::empty()).unwrap()).await
 }
 
-/// Reads to the end, and tells how long that took.
+/// Reads to the end, and returns how long that took.
 async fn drain(answer: Response<Listened<UnsyncBoxBody<Bytes, Infallible>>>) -> (Duration, usize) {
     let started = Instant::now();
     let mut body = answer.into_body();

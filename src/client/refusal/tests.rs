@@ -37,7 +37,7 @@ fn an_error_is_explained_down_to_its_cause() {
     assert_eq!(explain(&error), "cannot connect: handshake: unknown issuer");
 }
 
-/// What becomes of an answer of this code with this body.
+/// The refusal from an answer of this code with this body.
 async fn read(code: u16, body: &serde_json::Value) -> Refusal {
     let bytes = body.to_string().into_bytes();
     let read = read_at_most(64 << 10, Body::from(bytes)).await.expect("a body in memory");

@@ -21,7 +21,7 @@ pub(super) fn print(kubeconfig: Option<&Path>, port: u16, applied: &[String]) {
 }
 
 const KUBECTL: &str = "kubectl";
-/// It comes with the operator, and does without kubectl.
+/// The plugin comes with the operator, and does without kubectl.
 const OURS: &str = "kubectl-rollwright";
 
 /// `directory` is where kubectl-rollwright is, if it is not on `PATH`.

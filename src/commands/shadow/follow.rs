@@ -111,7 +111,7 @@ pub(crate) fn start(
             Some(namespace) => kube::Api::<Watched>::namespaced_with(own.client.clone(), namespace, &kind),
             None => kube::Api::all_with(own.client.clone(), &kind),
         };
-        // Our own kind's controller sees labelled sets only.
+        // The controller of rollwright.dev sees labelled ReplicaSets only.
         let labels = flavour.set_labels().filter(|_| which == Which::ReplicaSets);
         let labels = labels.map(|(key, value)| format!("{key}={value}"));
         let feed = Feed { which, metrics: metrics.clone(), news: news.clone() };

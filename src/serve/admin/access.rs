@@ -19,7 +19,7 @@ use crate::client::requests::Server;
 
 /// How long an answer is believed; a right that was taken away ends within this time.
 const REMEMBERED_FOR: Duration = Duration::from_secs(10);
-/// Answers remembered. Scrapers are few, and whoever tries tokens must not fill the memory.
+/// Answers remembered. Scrapers are few, and a client that tries tokens must not fill the memory.
 const REMEMBERED_MAX: usize = 256;
 /// Questions to the API server at a time: unknown tokens must not keep it busy.
 const ASKED_MAX: usize = 4;
@@ -33,7 +33,7 @@ pub(crate) enum Denied {
     Unauthenticated,
     /// Known, and without the right.
     Forbidden,
-    /// The API server does not say.
+    /// The API server does not answer that.
     Unknown,
 }
 
@@ -47,7 +47,7 @@ impl Denied {
         }
     }
 
-    /// What to tell them.
+    /// The text of the answer.
     pub(crate) fn text(self, path: &str) -> String {
         match self {
             Self::Unauthenticated => "a bearer token of the cluster is needed".to_owned(),
@@ -81,7 +81,7 @@ impl Gate {
             return verdict;
         }
         let _permit = self.questions.acquire().await.map_err(|_| Denied::Unknown)?;
-        // Somebody with the same token may have asked while we waited.
+        // Somebody with the same token may have asked during the wait.
         if let Some(verdict) = self.recall(&digest) {
             return verdict;
         }

@@ -11,10 +11,10 @@ use crate::reconcile::reconciler::Reconciler;
 use crate::serve::admin::More;
 use crate::serve::health::Health;
 
-/// Entries of each list; how many there are is told besides.
+/// Entries of each list; the page shows also how many there are.
 const LISTED_MAX: usize = 100;
 
-/// What can be told.
+/// What the page shows.
 #[derive(Clone)]
 pub(crate) struct State {
     reconcilers: Vec<Weak<Reconciler>>,

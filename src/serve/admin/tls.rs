@@ -1,4 +1,4 @@
-//! TLS of the port: a certificate and its key from files, read anew when they change.
+//! TLS of the port: a certificate and its key from files, read again when they change.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,13 +76,13 @@ impl Tls {
                     info!(path = %self.cert.display(), "the certificate of the metrics port has changed");
                 }
                 Ok(false) => {}
-                // Both files are not written at once, so that they may disagree for a moment.
+                // Both files are not written at the same time, so that they may disagree for a moment.
                 Err(error) => warn!(%error, "the metrics port keeps its old certificate"),
             }
         }
     }
 
-    /// Reads the files anew; whether they have changed.
+    /// Reads the files again; whether they have changed.
     pub(super) fn refresh(&self) -> Result<bool, TlsError> {
         let text = Text::read(&self.cert, &self.key)?;
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);

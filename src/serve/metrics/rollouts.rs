@@ -21,7 +21,7 @@ const ROLLOUT_BUCKETS: [f64; 11] =
 /// What a person restores takes from minutes to days.
 const RESTORE_BUCKETS: [f64; 10] =
     [60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 43200.0, 86400.0, 259_200.0];
-/// The trigger of a rollout whose record does not have it, and of all rollouts of apps/v1.
+/// The trigger of a rollout without one in its record, and of all rollouts of apps/v1.
 const NO_TRIGGER: &str = "";
 
 /// The metrics of rollouts; cheap to clone.
@@ -88,7 +88,7 @@ impl Rollouts {
         self.places().limit = limit;
     }
 
-    /// Shows what there is to count for an API from the start.
+    /// Shows all counters of an API from the start.
     pub(super) fn begin(&self, flavour: Flavour) {
         let rest = self.places().rest();
         self.show(flavour, rest);
@@ -97,7 +97,7 @@ impl Rollouts {
         }
     }
 
-    /// A rollout ended, after so many seconds if that is known.
+    /// A rollout ended, after this many seconds if that is known.
     pub(crate) fn ended(
         &self,
         flavour: Flavour,
@@ -120,7 +120,7 @@ impl Rollouts {
         self.failures.with_label_values(&[flavour.api_version(), &namespace]).inc();
     }
 
-    /// A rollout has succeeded, so many seconds after a failure.
+    /// A rollout has succeeded, this many seconds after a failure.
     pub(crate) fn restored(&self, flavour: Flavour, namespace: &str, seconds: f64) {
         let namespace = self.label(flavour, namespace);
         self.restores.with_label_values(&[flavour.api_version(), &namespace]).observe(seconds);

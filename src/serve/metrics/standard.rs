@@ -205,13 +205,13 @@ impl Standard {
 /// How a reconcile ended, in controller-runtime's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reconciled {
-    /// It is done.
+    /// The reconcile succeeded.
     Success,
-    /// It failed.
+    /// The reconcile failed.
     Error,
-    /// It comes again soon, and nobody is to blame: the cache was behind.
+    /// The key comes again soon, and there is no error: the cache was behind.
     Requeue,
-    /// It comes again at a time.
+    /// The key comes again at a time.
     RequeueAfter,
 }
 
@@ -246,7 +246,7 @@ pub(crate) struct Meters {
 }
 
 impl Meters {
-    /// So many workers there are.
+    /// The number of workers.
     pub(crate) fn has_workers(&self, count: u16) {
         self.workers_max.set(count.into());
     }
@@ -257,7 +257,7 @@ impl Meters {
         self.workers.inc();
     }
 
-    /// It is through with it, after so long.
+    /// A worker has finished a key, after this time.
     pub(crate) fn finished(&self, worked: Duration) {
         self.worked_seconds.observe(worked.as_secs_f64());
         self.seconds.observe(worked.as_secs_f64());

@@ -12,7 +12,7 @@ use tower::{BoxError, Layer, Service};
 
 use super::Metrics;
 
-/// What client-go says for a request without an answer.
+/// What client-go reports for a request without an answer.
 const NO_ANSWER: &str = "<error>";
 
 /// The layer.

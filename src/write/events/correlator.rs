@@ -12,7 +12,7 @@ use super::{Recorded, event_name};
 const SIMILAR_MAX: usize = 10;
 /// Messages further apart than this have nothing to do with each other.
 const SIMILAR_WITHIN: SignedDuration = SignedDuration::from_secs(600);
-/// Events per object: a burst of 25, then one in five minutes.
+/// Events per object: 25 together, then one in five minutes.
 const BURST: f64 = 25.0;
 const REFILL_SECONDS: f64 = 300.0;
 /// Objects and messages remembered; what is forgotten is written as new.

@@ -8,7 +8,7 @@ use plan::keys::reason;
 
 use super::Recorded;
 
-/// A step is told when no further one has followed for this long.
+/// A step is reported when no further one has followed for this long.
 const PAUSE: Duration = Duration::from_secs(2);
 /// No step waits longer than this, however many follow it.
 const LATEST: Duration = Duration::from_secs(10);
@@ -51,15 +51,15 @@ impl Step {
         format!("Scaled {direction} replica set {set} from {from} to {to}")
     }
 
-    /// Whether `next` goes on where this one ends.
+    /// Whether `next` continues where this one ends.
     fn leads_to(&self, next: &Self) -> bool {
         (&self.direction, &self.set, &self.to) == (&next.direction, &next.set, &next.from)
     }
 }
 
 impl Steps {
-    /// Takes an event on. Returns what is to be written now, in this order: whatever else is said
-    /// of a Deployment comes after the steps that led to it.
+    /// Takes an event on. Returns what to write now, in this order: what else is reported of a Deployment comes after
+    /// the steps that led to it.
     pub(crate) fn take(&mut self, recorded: Recorded, now: Instant) -> Vec<Recorded> {
         let Some(step) = Step::read(&recorded) else {
             let uid = recorded.about.uid.clone();

@@ -14,7 +14,7 @@ pub(super) fn broken() -> BoxError {
     std::io::Error::new(std::io::ErrorKind::ConnectionReset, "the connection is broken").into()
 }
 
-/// A refusal with so many words.
+/// A refusal with this many words.
 pub(super) fn refused(code: u16, retry_after: Option<u64>, words: usize) -> Answer {
     let status = serde_json::json!({
         "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,

@@ -27,7 +27,7 @@ pub struct Finding {
     pub message: String,
 }
 
-/// What came of a text.
+/// The outcome of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Deployments that were checked.
@@ -41,9 +41,9 @@ pub struct Report {
 /// Which Deployments to check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Those of our API group.
+    /// Those of Rollwright's API group.
     Ours,
-    /// Those of apps/v1 too, as they would be with our `apiVersion`.
+    /// Those of apps/v1 too, as they would be with Rollwright's `apiVersion`.
     AppsToo,
 }
 
@@ -182,7 +182,7 @@ impl Linter {
     }
 }
 
-/// What an object is to us.
+/// What an object is to the linter.
 enum Kind {
     Checked,
     Unknown(String),

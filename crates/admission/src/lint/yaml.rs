@@ -55,7 +55,7 @@ impl Lines {
 /// A list or map that is being read.
 enum Open {
     List(Vec<Value>),
-    /// Entries; the key whose value comes next; keys that were written here and not merged.
+    /// Entries; the key for the value that comes next; keys that were written here and not merged.
     Map(Map<String, Value>, Option<String>, BTreeSet<String>),
 }
 

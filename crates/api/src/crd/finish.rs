@@ -12,7 +12,7 @@ pub(super) enum Nulls {
     Refused,
 }
 
-/// Makes a schema of ours what the definition has, from what schemars and kube make of the types.
+/// Turns a schema of Rollwright into that of the definition, from what schemars and kube make of the types.
 pub(super) fn finish(node: &mut Value, nulls: Nulls) {
     let Some(members) = node.as_object_mut() else { return };
     members.remove("title");
@@ -63,7 +63,7 @@ fn whole(number: &mut Value) {
     }
 }
 
-/// Leaves out what holds without being said, which a definition of this size can do without.
+/// Leaves out what holds by default, which a definition of this size can do without.
 pub(super) fn without_defaults(node: &mut Value) {
     match node {
         Value::Object(members) => {

@@ -1,8 +1,8 @@
-//! OpenAPI definitions for kustomize: how strategic merge patches treat our lists.
+//! OpenAPI definitions for kustomize: how strategic merge patches treat Rollwright's lists.
 //!
-//! Kustomize knows the merge keys of the built-in kinds only, and a file named under
-//! `openapi: path:` replaces what it knows. So the file that we ship holds both: the built-in
-//! kinds, and ours with the pod template of apps/v1. Only what steers a merge is kept.
+//! Kustomize knows the merge keys of the built-in kinds only, and a file named under `openapi: path:` replaces what it
+//! knows. So the shipped file holds both: the built-in kinds, and the Rollwright Deployment with the pod template of
+//! apps/v1. Only what steers a merge is kept.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ const KEPT: [&str; 5] = [
 ];
 
 /// Builds the definitions for `openapi: path:` of a kustomization from the document at
-/// [`OPENAPI_V2_PATH`](super::OPENAPI_V2_PATH): the stable built-in kinds that manifests use, and
-/// ours.
+/// [`OPENAPI_V2_PATH`](super::OPENAPI_V2_PATH): the stable built-in kinds that manifests use, and the Rollwright
+/// Deployment.
 ///
 /// # Errors
 ///
@@ -147,7 +147,7 @@ fn references(value: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// The spec of apps/v1, with the fields that only ours has.
+/// The spec of apps/v1, with the fields that only rollwright.dev has.
 fn our_spec(apps: &Value) -> Result<Map<String, Value>, SchemaError> {
     let mut spec = trim(apps);
     let definition = serde_json::to_value(Deployment::crd())?;

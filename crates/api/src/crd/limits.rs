@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::rules;
 
-/// How many labels there may be: the rules walk them, and the API server refuses rules whose cost it
-/// cannot bound.
+/// How many labels there may be: the rules walk them, and the API server refuses rules when it cannot bound their cost.
 const MAX_LABELS: i64 = 256;
 /// Kubernetes' own limit for the value of a label.
 const MAX_LABEL_VALUE: i64 = 63;
@@ -23,7 +22,7 @@ pub(super) fn pod_template(mut template: Value, description: Value) -> Value {
     let spec = "/properties/spec";
     set(&mut template, spec, "x-kubernetes-validations", json!(rules::pod_spec()));
     if let Some(spec) = template.pointer_mut(spec).and_then(Value::as_object_mut) {
-        // The rules say what to do about a missing container; the schema would only say that.
+        // The rules name the fix for a missing container; the schema would only report it.
         spec.remove("required");
         // No rule is asked about a null.
         spec.remove("nullable");

@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::VERSION;
 use super::template::template_schema;
 
-/// Pod fields that the cluster's OpenAPI document has and the installed CRD lacks, as paths below
-/// `spec.template`. The API server drops such fields from our objects, so somebody who uses them
-/// wants to know: installing the CRD of `rollwright crd --from-cluster` adds them. A value that an
-/// enumeration of the CRD lacks is reported as `path=value`.
+/// Pod fields that the cluster's OpenAPI document has and the installed CRD lacks, as paths below `spec.template`. The
+/// API server drops such fields from Rollwright Deployments, so somebody who uses them wants to know: installing the
+/// CRD of `rollwright crd --from-cluster` adds them. A value that an enumeration of the CRD lacks is reported as
+/// `path=value`.
 ///
 /// Empty if either document cannot be read: there is nothing to warn of then.
 #[must_use]

@@ -1,10 +1,10 @@
 //! The `CustomResourceDefinition` of `deployments.rollwright.dev`.
 //!
-//! kube's derive makes it from the types. The same code serves the file in `crds/`, the
-//! `rollwright crd` command, and a cluster whose Kubernetes knows other pod fields than ours:
-//! [`crd`] takes the pod template either from the schema that ships with this crate or from a
-//! live API server's OpenAPI document. The operator never reads the template by these types; it
-//! carries it as opaque JSON, and refreshing the CRD is all that a newer Kubernetes needs.
+//! kube's derive makes the definition from the types. The same code serves the file in `crds/` and the `rollwright crd`
+//! command. It also serves a cluster with a Kubernetes that knows other pod fields: [`crd`] takes the pod template
+//! either from the schema that ships with this crate or from a live API server's OpenAPI document. The operator never
+//! reads the template by these types; it carries it as opaque JSON, and refreshing the CRD is all that a newer
+//! Kubernetes needs.
 
 mod finish;
 mod kustomize;
@@ -50,7 +50,7 @@ pub const OPENAPI_V2_PATH: &str = "/openapi/v2";
 /// Where a definition has its schema.
 const ROOT: &str = "/spec/versions/0/schema/openAPIV3Schema";
 
-/// The pod template of the Kubernetes release we build for, as [`template_schema`] made it.
+/// The pod template of the Kubernetes release that Rollwright is built for, as [`template_schema`] made it.
 const EMBEDDED_TEMPLATE: &str = include_str!("pod-template.schema.json");
 
 /// Builds the `CustomResourceDefinition`, with the pod template of `openapi` (the document at

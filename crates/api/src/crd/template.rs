@@ -1,9 +1,8 @@
 //! Turns the API server's OpenAPI into the structural schema of a pod template.
 //!
-//! A CRD accepts a narrower dialect than `/openapi/v3` speaks: no references, a type on every
-//! node, no `oneOf` of types. This module resolves the references, drops what a CRD cannot hold
-//! or ours should not (descriptions, defaults, patch hints), and keeps what decides how a
-//! template is merged: list types, list keys and map types.
+//! A CRD accepts a narrower dialect than `/openapi/v3` speaks: no references, a type on every node, no `oneOf` of
+//! types. This module resolves the references, drops what a CRD cannot hold, or Rollwright's should not (descriptions,
+//! defaults, patch hints), and keeps what decides how a template is merged: list types, list keys and map types.
 
 use serde_json::{Map, Value, json};
 
@@ -13,8 +12,8 @@ const POD_TEMPLATE: &str = "io.k8s.api.core.v1.PodTemplateSpec";
 /// Deeper than any pod field; only a schema that refers to itself gets there.
 const MAX_DEPTH: usize = 48;
 
-/// What is taken over as it stands. `default` is not: the API server would write defaults into
-/// our objects, and a default added by a later Kubernetes would change stored templates.
+/// What is taken over as it stands. `default` is not: the API server would write defaults into Rollwright Deployments,
+/// and a default added by a later Kubernetes would change stored templates.
 const KEPT: [&str; 6] = [
     "type",
     "format",
@@ -56,7 +55,7 @@ pub enum SchemaError {
     /// A definition is referred to and absent.
     #[error("the OpenAPI document has no definition {0}")]
     Missing(String),
-    /// A node has neither a type nor a form that we know.
+    /// A node has neither a type nor a known form.
     #[error("no structural form for {0}: it has no type")]
     Untyped(String),
     /// A definition leads back to itself.

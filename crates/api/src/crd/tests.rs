@@ -129,7 +129,7 @@ fn template_schema_says_what_it_cannot_build() {
     assert_eq!(error(&endless), "Loop.loop is nested too deep for a structural schema");
 }
 
-/// A patch of rollwright.dev merges as one of apps/v1, and knows the fields that only ours has.
+/// A patch of rollwright.dev merges as one of apps/v1, and knows the fields that only rollwright.dev has.
 #[test]
 fn kustomize_knows_our_own_fields() {
     let meta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";

@@ -8,7 +8,7 @@ pub(crate) struct Entry {
     pub(crate) kind: &'static str,
     pub(crate) status: &'static str,
     pub(crate) reasons: &'static [&'static str],
-    /// Whose Deployments have it: both, or only ours.
+    /// Which Deployments have it: both, or only those of rollwright.dev.
     pub(crate) only: Option<Flavour>,
     pub(crate) means: &'static str,
 }

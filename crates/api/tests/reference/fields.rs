@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// A field with what the definition says about it.
+/// A field with what the definition contains about it.
 pub(crate) struct Field {
     pub(crate) path: String,
     kind: String,
@@ -13,7 +13,7 @@ pub(crate) struct Field {
     description: String,
 }
 
-/// Below the template only what has a rule or a limit of ours is listed; the rest is Kubernetes'.
+/// Below the template only what has a rule or a limit of Rollwright is listed; the rest is Kubernetes'.
 const TEMPLATE: &str = "template";
 
 /// All fields below a schema, each after the one that holds it.
@@ -168,7 +168,7 @@ fn rules_by_field(schema: &Value, path: &str, found: &mut Vec<(String, String)>)
                 let path = format!("{path}{field}");
                 found.push((path.trim_start_matches('.').to_owned(), message(rule)));
             }
-            // What the schema of spec as a whole says, without naming a field, begins with the field.
+            // A rule of the schema of spec as a whole, which names no field, begins with the field.
             None if path.is_empty() => found.push(("selector".to_owned(), message(rule))),
             None if in_template && path != TEMPLATE => found.push((path.to_owned(), message(rule))),
             None => {}

@@ -1,6 +1,6 @@
 //! `docs/reference/api.md`, the reference of the API, is what the definition and the planner's names make.
 //!
-//! `UPDATE=1 cargo test -p rollwright-api` writes it anew.
+//! `UPDATE=1 cargo test -p rollwright-api` writes it again.
 
 #![expect(
     clippy::unwrap_used,
@@ -35,7 +35,7 @@ fn the_page_is_what_the_code_makes() {
     );
 }
 
-/// What the page says that an absent field stands for is what the planner gets to see.
+/// The default of an absent field on the page is what the planner gets to see.
 #[test]
 fn absent_fields_are_what_the_page_says() {
     let definition = crd(None).unwrap();
@@ -62,7 +62,7 @@ fn absent_fields_are_what_the_page_says() {
     assert_eq!(said("strategy.rollingUpdate.maxUnavailable"), text(max_unavailable));
 }
 
-/// A condition or a reason that the planner gains is one that the page has to tell of.
+/// The page has to have each condition and each reason of the planner.
 #[test]
 fn every_condition_and_reason_of_the_planner_is_there() {
     let source = include_str!("../../../plan/src/model/keys.rs");

@@ -63,7 +63,7 @@ impl Column {
                 .and_then(|n| n.try_into().ok())
                 .unwrap_or(0),
             description: text("description"),
-            // Only plain paths; that is all that our definition has.
+            // Only plain paths; that is all that Rollwright's definition has.
             path: path.split('.').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
         }
     }

@@ -94,7 +94,7 @@ pub(super) fn row_conditions(object: &Object) -> Option<Value> {
     Some(json!([{ "type": "Completed", "status": "True", "reason": reason, "message": message }]))
 }
 
-/// Goes through the init containers up to the first that has not ended; says what it is at.
+/// Goes through the init containers up to the first that has not ended; returns what it is at.
 fn initialize(object: &Object, tally: &mut Tally, sidecars: &mut Tally) -> Option<String> {
     let declared = list(&object.spec, "/initContainers");
     for (index, container) in list(&object.status, "/initContainerStatuses").iter().enumerate() {
@@ -122,7 +122,7 @@ fn initialize(object: &Object, tally: &mut Tally, sidecars: &mut Tally) -> Optio
     None
 }
 
-/// Goes through the containers, the last first, and says what the pod is at.
+/// Goes through the containers, the last first, and returns what the pod is at.
 fn run(status: &Value, mut reason: String, tally: &mut Tally) -> String {
     let (mut has_running, mut error) = (false, String::new());
     for container in list(status, "/containerStatuses").iter().rev() {

@@ -10,7 +10,7 @@ use crate::pinned;
 use crate::requests;
 use crate::rollout;
 
-/// Somebody asked to retry it, or to abort it, and the operator has yet to report what became of that.
+/// Somebody asked to retry it, or to abort it, and the operator has yet to report the outcome.
 pub(super) fn awaited(facts: &Facts<'_>) -> Option<Diagnosis> {
     let deployment = facts.deployment;
     let verb = requests::due(deployment, facts.revisions).filter(|_| !deployment.is_paused())?;

@@ -67,7 +67,7 @@ mod tests {
         is(&diagnosed(paused), Verdict::Paused, "Paused", "until someone resumes it", "resume");
     }
 
-    /// It stops all else, whatever else there is to say.
+    /// A newer operator's field stops all else, whatever else there is to report.
     #[test]
     fn what_a_newer_operator_left_comes_first() {
         let mut complete = samples::resting_until_promoted();

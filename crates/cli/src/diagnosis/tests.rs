@@ -8,7 +8,7 @@ use super::*;
 use crate::history::revisions;
 use crate::pinned::samples;
 
-/// A rollout of two pods, one of which is not there yet.
+/// A rollout of two pods; one of them is not there yet.
 fn deployment() -> Value {
     json!({
         "metadata": {"name": "web", "namespace": "shop", "generation": 2},
@@ -152,7 +152,7 @@ fn refusals_of_the_server() {
 #[test]
 fn a_replica_set_that_is_refused() {
     let mut body = deployment();
-    // A change whose ReplicaSet was refused does not count as observed.
+    // A change with a refused ReplicaSet does not count as observed.
     body["metadata"]["generation"] = json!(3);
     body["status"]["conditions"] = json!([{"type": "Progressing", "status": "False",
         "reason": "ReplicaSetCreateError", "message": "admission webhook \"x\" denied the request"}]);

@@ -1,5 +1,5 @@
-//! What is wrong before anything is written, all of it at once, each with what to do about it; and
-//! what is worth knowing.
+//! What is wrong before anything is written, all of it together, each with what to do about it; and what is worth
+//! knowing.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ const MANAGERS: &[(&str, &str, &str)] = &[
     ("annotations", "kapp.k14s.io/identity", "kapp application"),
 ];
 
-/// What has to be put right first. Only for a migration whose pods are still the source's.
+/// What has to be put right first. Only for a migration with pods that still belong to the source.
 pub(crate) fn problems(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
     let Some(source) = &facts.source else { return Vec::new() };
     let current = facts.current();

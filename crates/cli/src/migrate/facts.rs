@@ -1,4 +1,4 @@
-//! What a migration reads of the cluster, and what follows from it at once.
+//! What a migration reads of the cluster, and what follows from it directly.
 
 use plan::Flavour;
 use plan::equality;
@@ -27,7 +27,7 @@ pub(crate) enum HpaChoice {
 pub(crate) struct Facts {
     pub(crate) name: String,
     pub(crate) namespace: String,
-    /// Which API the Deployment is to be of.
+    /// Which API the Deployment will belong to.
     pub(crate) to: Flavour,
     /// As it is of the other API.
     pub(crate) source: Option<Deployment>,
@@ -65,7 +65,7 @@ impl Facts {
         }
     }
 
-    /// Name and API of the one that there is to be.
+    /// Name and API of the target.
     pub(crate) fn target_name(&self) -> String {
         format!("{}/{}", crate::cluster::kind_and_group(self.to), self.name)
     }
@@ -120,7 +120,7 @@ impl Facts {
         self.sets.iter().filter(is_loose).filter(move |set| name(set) != name(current))
     }
 
-    /// ReplicaSets that the target's controller is to adopt.
+    /// ReplicaSets that the target's controller has to adopt.
     pub(crate) fn orphans(&self) -> impl Iterator<Item = &Value> {
         let is_seen = |set: &Value| self.to == Flavour::AppsV1 || is_managed(set);
         self.sets.iter().filter(move |set| !is_deleting(set) && controller_of(set).is_none() && is_seen(set))
@@ -137,7 +137,7 @@ impl Facts {
         })
     }
 
-    /// Who is to act for the target.
+    /// Who has to act for the target.
     pub(crate) fn controller(&self) -> &'static str {
         match self.to {
             Flavour::Rollwright => "the operator",
@@ -158,7 +158,7 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
-/// How many pods a ReplicaSet is to have.
+/// How many pods a ReplicaSet should have.
 pub(crate) fn size(set: &Value) -> i64 {
     set.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1)
 }
@@ -168,7 +168,7 @@ pub(crate) fn mark(deployment: &Deployment) -> Option<&str> {
     entry(&deployment.body, "labels", MIGRATED_FROM)
 }
 
-/// What that label says of one made from this one as it is now.
+/// The value of that label on one made from this one as it is now.
 pub(crate) fn mark_from(source: &Deployment) -> String {
     let generation = source.body.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
     format!("{}.{generation}", uid(source))
@@ -184,12 +184,12 @@ pub(crate) fn is_managed(set: &Value) -> bool {
     entry(set, "labels", MANAGED_LABEL) == Some(MANAGED_VALUE)
 }
 
-/// The templates that a ReplicaSet was made from, as our operator notes them.
+/// The templates that a ReplicaSet was made from, as the operator notes them.
 pub(crate) fn fingerprints(set: &Value) -> Vec<Fingerprint> {
     entry(set, "annotations", FINGERPRINTS).map_or_else(Vec::new, Fingerprint::list)
 }
 
-/// The template of a Deployment, as our operator knows it again.
+/// The template of a Deployment, as the operator recognizes it.
 pub(crate) fn fingerprint(deployment: &Deployment) -> Fingerprint {
     Flavour::Rollwright.fingerprint(deployment.template())
 }
@@ -204,7 +204,7 @@ pub(crate) fn is_of_template(deployment: &Deployment, set: &Value) -> bool {
     }
 }
 
-/// Labels and annotations of ours on an object.
+/// Labels and annotations of Rollwright on an object.
 pub(crate) fn marks(object: &Value) -> impl Iterator<Item = (&'static str, &str)> {
     ["labels", "annotations"].into_iter().flat_map(move |place| {
         let entries = object.get("metadata").and_then(|metadata| metadata.get(place));

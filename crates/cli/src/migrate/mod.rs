@@ -314,7 +314,7 @@ impl Migration<'_> {
         };
         match answer {
             Ok(()) => Ok(Answer::Done),
-            // Gone, changed, or there already: the next look tells.
+            // Gone, changed, or there already: the next look shows which.
             Err(kube::Error::Api(status)) if is_stale(&status) => Ok(Answer::Stale(status.message.clone())),
             Err(error) => Err(error.into()),
         }

@@ -1,5 +1,5 @@
-//! A migration played through in memory: what each write makes of the cluster, with controllers that
-//! do at once what they are waited for.
+//! A migration played through in memory: what each write makes of the cluster, with controllers that immediately do
+//! what the migration waits for.
 
 use api::encode;
 use plan::Flavour;
@@ -47,7 +47,7 @@ pub(crate) fn preview(mut facts: Facts) -> Result<Vec<String>, String> {
 pub(crate) fn apply(facts: &mut Facts, write: &Write) -> Result<(), String> {
     match &write.change {
         Change::Create(object) => {
-            // The server fills defaults in; what comes of the template is what the pods run.
+            // The server fills defaults in; the pods run the resulting template.
             let mut body = match &facts.dry_run {
                 Some(Ok(stored)) => stored.clone(),
                 _ => object.clone(),

@@ -1,5 +1,5 @@
-//! What a migration does next: a function of what there is, so that any state that a killed one
-//! leaves is a state to go on from, in either direction.
+//! What a migration does next: a function of what there is, so that any state that a killed one leaves is a state to
+//! continue from, in either direction.
 //!
 //! Two rules keep pods as they are:
 //! - There is never a moment without a Deployment that holds the spec: the target is made before the
@@ -151,7 +151,7 @@ fn undiverged(facts: &Facts, source: &Deployment) -> Option<Next> {
     Some(write::unjudge(facts, source).map_or_else(wait, Into::into))
 }
 
-/// That the declared revision is not rolled out: another one is pinned, or it failed. The target can have neither a pin
+/// Why the declared revision is not rolled out: another one is pinned, or it failed. The target can have neither a pin
 /// nor a failure policy.
 pub(crate) fn diverged(facts: &Facts, source: &Deployment) -> Option<String> {
     let (name, version) = (source.full_name(), facts.to.api_version());
@@ -174,8 +174,8 @@ pub(crate) fn diverged(facts: &Facts, source: &Deployment) -> Option<String> {
     })
 }
 
-/// That the revision of this ReplicaSet failed, and what follows, as far as the operator reports it: an earlier one runs,
-/// or somebody has to act.
+/// Why the revision of this ReplicaSet failed, and what follows, if the operator reports it: an earlier one runs, or
+/// somebody has to act.
 fn failed(source: &Deployment, declared: &Value) -> Option<String> {
     let number = entry(declared, "annotations", REVISION)?.parse().ok()?;
     if !source.workload().ok()?.status.reports_failure(number) {
@@ -279,7 +279,7 @@ fn unmark(facts: &Facts, target: &Deployment) -> Next {
     }
 }
 
-/// An autoscaler names the source, and nobody said what to do about it.
+/// An autoscaler names the source, and no flag decides what to do about it.
 pub(crate) fn undecided(facts: &Facts, scaler: &Value) -> String {
     format!(
         "horizontalpodautoscaler/{} scales {}, which goes; add --hpa=retarget to let it scale {}, or \

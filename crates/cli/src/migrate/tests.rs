@@ -126,7 +126,7 @@ fn check(facts: &Facts) {
     assert!(!both || paused(&facts.source) || paused(&facts.target), "two that act: {facts:?}");
 }
 
-/// Writes so many times, or to the end; returns how often it wrote.
+/// Writes this many times, or to the end; returns how often it wrote.
 fn run(facts: &mut Facts, writes: usize) -> usize {
     for written in 0..writes {
         loop {
@@ -308,7 +308,7 @@ fn the_way_back_needs_no_operator() {
     assert!(facts.sets.iter().all(|set| marks(set).next().is_none()));
 }
 
-/// The set with the pods is somebody's before a set of the history may be adopted.
+/// The ReplicaSet with the pods is somebody's before a ReplicaSet of the history may be adopted.
 #[test]
 fn a_source_that_comes_back_is_not_deleted() {
     let mut facts = facts();

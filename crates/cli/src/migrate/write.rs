@@ -152,7 +152,7 @@ pub(crate) fn attach(facts: &Facts, set: &Value, onto: &Value) -> Write {
     patch_set(says, set, &more)
 }
 
-/// Lets the declared revision of the source run, which the target is to have: without its pin.
+/// Lets the declared revision of the source run, which the target should have: without its pin.
 pub(crate) fn unpin(facts: &Facts, source: &Deployment) -> Write {
     let patch = json!({"metadata": metadata(&source.body, &[]), "spec": encode::pin(None)});
     declared(facts, "spec.pin", patch)
@@ -181,7 +181,7 @@ fn declared(facts: &Facts, what: &str, patch: Value) -> Write {
     Write { says, change: Change::RollOut(patch) }
 }
 
-/// Makes the current ReplicaSet one that our operator sees, and knows for that of this template.
+/// Makes the current ReplicaSet one that the operator sees, and recognizes as that of this template.
 pub(crate) fn hand_over(target: &Deployment, set: &Value) -> Write {
     let known = fingerprint(target).appended_to(&fingerprints(set));
     let more =
@@ -199,8 +199,7 @@ pub(crate) fn delete(facts: &Facts, source: &Deployment) -> Write {
     Write { says, change }
 }
 
-/// Makes an attached ReplicaSet one that the target's controller adopts; on the way back without a mark
-/// of ours.
+/// Makes an attached ReplicaSet one that the target's controller adopts; on the way back without a mark of Rollwright.
 pub(crate) fn release(facts: &Facts, set: &Value) -> Write {
     let mut more = vec![("ownerReferences", Value::from(other_owners(set)))];
     if facts.to == Flavour::AppsV1 {
@@ -218,7 +217,7 @@ fn without_marks(object: &Value) -> Vec<(&'static str, Value)> {
     both.into_iter().filter(|(_, keys)| keys.as_object().is_some_and(|keys| !keys.is_empty())).collect()
 }
 
-/// Takes every mark of ours off a ReplicaSet.
+/// Takes every mark of Rollwright off a ReplicaSet.
 pub(crate) fn strip_set(set: &Value) -> Write {
     patch_set(
         format!("remove Rollwright's marks from replicaset.apps/{}", name(set)),
@@ -227,7 +226,7 @@ pub(crate) fn strip_set(set: &Value) -> Write {
     )
 }
 
-/// Takes every mark of ours off the target.
+/// Takes every mark of Rollwright off the target.
 pub(crate) fn strip_target(facts: &Facts, target: &Deployment) -> Write {
     let patch = json!({"metadata": metadata(&target.body, &without_marks(&target.body))});
     let says = format!("remove Rollwright's marks from {}", facts.target_name());

@@ -182,7 +182,7 @@ impl<'a> World<'a> {
             has_moved |= set.status != wanted;
             set.status = wanted;
         }
-        // A second is long enough for pods that are ready at once, and short for any deadline.
+        // A second is long enough for pods that are ready immediately, and short for any deadline.
         self.now = self.now.checked_add(jiff::SignedDuration::from_secs(1)).unwrap_or(self.now);
         has_moved
     }

@@ -118,7 +118,7 @@ fn what_is_not_at_a_step_is_not_promoted() {
     assert!(message.ends_with("migrate deployment.apps/web -n shop"), "{message}");
 }
 
-/// The planner refuses it, and would say so in an event.
+/// The planner refuses it, and would report that in an event.
 #[test]
 fn a_step_behind_is_refused_in_the_words_of_the_planner() {
     let mut deployment = samples::resting_until_promoted();

@@ -122,7 +122,7 @@ fn on_apps_the_fix_is_named() {
     }
 }
 
-/// Revisions, the newest of which remembers this.
+/// Revisions; the newest one remembers this.
 fn remembering(memory: &Value) -> Vec<Revision> {
     let mut set = samples::set(7, 0);
     set["metadata"]["annotations"][ROLLOUT] = json!(memory.to_string());

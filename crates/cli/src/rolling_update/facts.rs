@@ -1,4 +1,4 @@
-//! What a rolling update reads of the cluster, and what follows from it at once.
+//! What a rolling update reads of the cluster, and what follows from it directly.
 
 use k8s_openapi::api::core::v1::ReplicationControllerStatus;
 use plan::template::digest;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use diagnosis::{controller_of, list, text};
 
-/// How many pods a controller is to have in the end: all of them, or none.
+/// How many pods a controller should have in the end: all of them, or none.
 pub(crate) const DESIRED: &str = "kubernetes.io/desired-replicas";
 /// The other controller of an update.
 pub(crate) const PARTNER: &str = "kubernetes.io/update-partner";
@@ -25,7 +25,7 @@ pub(crate) const LABEL_KEY: &str = "kubernetes.io/deployment";
 pub(crate) struct Facts {
     pub(crate) old_name: String,
     pub(crate) next_name: String,
-    /// Whether the next one gets the old name in the end.
+    /// Whether the next controller takes the old name in the end.
     pub(crate) rename: bool,
     pub(crate) rollback: bool,
     /// Key of the label that keeps pods apart.
@@ -102,7 +102,7 @@ pub(crate) fn template_label<'a>(controller: &'a Value, key: &str) -> Option<&'a
     controller.pointer("/spec/template/metadata/labels")?.get(key)?.as_str()
 }
 
-/// Whether pods of this controller are told apart by the label.
+/// Whether the label distinguishes pods of this controller.
 pub(crate) fn is_unique(controller: &Value, key: &str) -> bool {
     let selected = controller.pointer("/spec/selector").and_then(|selector| selector.get(key));
     selected.and_then(Value::as_str) == template_label(controller, key) && selected.is_some()
@@ -132,7 +132,7 @@ impl Facts {
         self.pods.iter().filter(move |pod| !is_deleting(pod) && controller_of(pod) == Some(uid))
     }
 
-    /// Pods that this controller is to adopt.
+    /// Pods that this controller has to adopt.
     pub(crate) fn loose<'a>(&'a self, controller: &'a Value) -> impl Iterator<Item = &'a Value> {
         let selector = controller.pointer("/spec/selector").and_then(Value::as_object);
         self.pods.iter().filter(move |pod| {

@@ -169,7 +169,7 @@ impl Update<'_> {
         }
     }
 
-    /// What is asked for, as far as it can be told.
+    /// What is asked for, if that is known.
     fn wanted(&self, old: Option<&Value>) -> Result<Option<Wanted>, Failure> {
         let key = &self.arguments.deployment_label_key;
         if let Some(manifest) = &self.manifest {
@@ -214,7 +214,7 @@ impl Update<'_> {
             pods: Vec::new(),
             wanted,
         };
-        // Before the controllers are told apart, and while pods change hands.
+        // Before the label distinguishes the controllers, and while pods change hands.
         if facts.looks_at_pods() {
             let pods = self.cluster.pods().list(&ListParams::default()).await?;
             facts.pods = pods.items.into_iter().map(body).collect();
@@ -302,7 +302,7 @@ impl Update<'_> {
         };
         match answer {
             Ok(()) => Ok(Answer::Done),
-            // Gone, changed, or there already: the next look tells.
+            // Gone, changed, or there already: the next look shows which.
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
                 Ok(Answer::Stale(status.message.clone()))
             }

@@ -96,7 +96,7 @@ fn begin(facts: &Facts, old: &Value) -> Next {
     create(facts, old, wanted.object.clone(), &wanted.hash)
 }
 
-/// The first write: the label for new pods, and how to go on after a crash.
+/// The first write: the label for new pods, and how to continue after a crash.
 fn prepare(facts: &Facts, old: &Value) -> Next {
     let value = template_label(old, &facts.key).map_or_else(|| hash(old), str::to_owned);
     let patch = json!({
@@ -114,9 +114,8 @@ fn identity(object: &Value, more: &[(&str, Value)]) -> Value {
     known.iter().chain(more).map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
 }
 
-/// Makes a controller select its own pods only, none of which it may lose on the way: first new pods
-/// get the label, then those that there are, and only when its controller has seen all of them so
-/// does the selector ask for it.
+/// Makes a controller select its own pods only. It must lose none of them on the way: first new pods get the label,
+/// then the existing ones. Only when its controller has seen all of them does the selector ask for the label.
 fn set_apart(facts: &Facts, controller: &Value) -> Option<Next> {
     let key = &facts.key;
     if is_unique(controller, key) {
@@ -250,8 +249,8 @@ fn delete(controller: &Value) -> Next {
     write(format!("delete {} and leave its pods, if any", full_name(name(controller))), change)
 }
 
-/// The next one gets the old name: a copy is made, which cannot create pods before it has adopted
-/// those that there are.
+/// The next controller takes the old name: a copy is made, which cannot create pods before it has adopted those that
+/// there are.
 fn rename(facts: &Facts, next: &Value) -> Next {
     if !is_unique(next, &facts.key) {
         return Next::Stuck(format!(
@@ -326,7 +325,7 @@ fn finish(controller: &Value) -> Next {
     write(says, Change::Patch { name: name(controller).to_owned(), patch })
 }
 
-/// A rollback whose next one is gone, or was never there.
+/// A rollback with a next controller that is gone, or was never there.
 fn called_off(old: &Value) -> Next {
     if annotation(old, PARTNER).is_some() || desired(old).is_some() {
         return finish(old);

@@ -145,8 +145,8 @@ impl World {
         }
     }
 
-    /// Writes so often, or to the end; the controller has its turn after every write. Returns how
-    /// often it wrote, or what it is stuck at.
+    /// Writes so often, or to the end; the controller acts after every write. Returns how often it wrote, or what it is
+    /// stuck at.
     fn run(&mut self, writes: usize) -> Result<usize, String> {
         let mut last = String::new();
         for written in 0..writes {

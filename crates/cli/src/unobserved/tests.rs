@@ -35,7 +35,7 @@ fn without_a_status_that_was_written_the_lease_decides() {
     assert_eq!(of_all(signs), [Waiting, Waiting, Absent, Unclear, Unclear, Unclear]);
     // A controller that has nothing to do would have looked by now.
     assert_eq!(of_all(old), [Unseen, Waiting, Absent, Unclear, Absent, Unclear]);
-    // It may have to do what the user does not see.
+    // The controller may have to do what the user does not see.
     let partly = |leases| Signs { is_whole: false, ..old(leases) };
     assert_eq!(of_all(partly), [Waiting, Waiting, Absent, Unclear, Unclear, Unclear]);
 }

@@ -15,7 +15,7 @@ use crate::promotion::{self, Promotion};
 use crate::verbs::subject::Subject;
 use crate::{edits, newer, pinned, requests};
 
-/// Says what was done, or prints the object as it is now.
+/// Prints what was done, or the object as it is now.
 pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Result<Code, Failure> {
     let name = deployment.full_name();
     match output.format {
@@ -25,7 +25,7 @@ pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Re
     Ok(Code::Done)
 }
 
-/// Patches, and says what was done.
+/// Patches, and prints what was done.
 pub(crate) async fn apply(
     subject: &Subject,
     patch: &Patch<Value>,

@@ -61,7 +61,7 @@ fn show(tree: &Tree, arguments: &GetArguments) -> Result<(), Failure> {
     }
 }
 
-/// Shows the tree anew at every change; the exit codes are those of `status`.
+/// Shows the tree again at every change; the exit codes are those of `status`.
 async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> Result<Code, Failure> {
     let (flavour, name) = (tree.deployment.flavour, tree.deployment.name().to_owned());
     let of_deployment = watcher::Config::default().fields(&format!("metadata.name={name}"));

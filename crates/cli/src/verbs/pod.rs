@@ -63,7 +63,7 @@ async fn port_forward(connection: &Connection, arguments: &PortForwardArguments)
     kubectl(connection, &words)
 }
 
-/// Tells the Deployment from the ports. A Deployment may be called 8080, but is named first.
+/// Separates the Deployment from the ports. A Deployment may be called 8080, but is named first.
 fn split(words: &[String]) -> Result<(Target, &[String]), Failure> {
     let is_port = |word: &String| {
         let mut parts = word.splitn(2, ':');
@@ -80,7 +80,7 @@ fn split(words: &[String]) -> Result<(Target, &[String]), Failure> {
     Ok((Target { words: target.to_vec() }, ports))
 }
 
-/// A pod of the Deployment, as `pod/NAME`; says which on standard error.
+/// A pod of the Deployment, as `pod/NAME`; prints which on standard error.
 async fn choose(subject: &Subject, revision: Option<i64>, wanted: Wanted) -> Result<String, Failure> {
     let (cluster, deployment) = (&subject.cluster, &subject.deployment);
     let revisions = history::revisions(cluster.sets_of(deployment).await?);
@@ -103,7 +103,7 @@ async fn choose(subject: &Subject, revision: Option<i64>, wanted: Wanted) -> Res
     Ok(format!("pod/{pod}"))
 }
 
-/// Goes on as kubectl; returns only if that was not possible, or when it has ended.
+/// Continues as kubectl; returns only if that was not possible, or when it has ended.
 fn kubectl(connection: &Connection, words: &[String]) -> Result<Code, Failure> {
     let mut command = Command::new("kubectl");
     command.args(connection.flags()).args(words);

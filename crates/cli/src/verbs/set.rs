@@ -22,7 +22,7 @@ pub(crate) async fn set(connection: &Connection, field: &SetField) -> Result<Cod
     }
 }
 
-/// Tells the Deployment from the changes, which begin at the first word that is one.
+/// Separates the Deployment from the changes, which begin at the first word that is one.
 fn split(words: &[String], is_change: impl Fn(&str) -> bool) -> (Target, &[String]) {
     let first = words.iter().position(|word| is_change(word)).unwrap_or(words.len());
     let (target, changes) = words.split_at(first);

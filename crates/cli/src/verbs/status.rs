@@ -38,7 +38,7 @@ pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Re
     let stand = Stand::find(cluster, deployment, arguments.goal).await?;
     lines.show(deployment, &stand)?;
     lines.end()?;
-    // What has not ended has not failed either: the text tells how far it is.
+    // What has not ended has not failed either: the text shows how far it is.
     Ok(stand.end.or(stand.rest().map(Rest::code)).unwrap_or(Code::Done))
 }
 
@@ -56,8 +56,9 @@ impl Stand {
         self.rollout.rest().filter(|_| self.message == self.rollout.message)
     }
 
-    /// Reads it from the Deployment; asks for the ReplicaSets only where it seems to have failed, or somebody asked for
-    /// a retry or to abort, and for the controller only where nothing has come of the last change or request.
+    /// Reads the stand from the Deployment. Asks for the ReplicaSets only where the rollout seems to have failed, or
+    /// somebody asked for a retry or to abort. Asks for the controller only where the last change or request has no
+    /// outcome yet.
     async fn find(cluster: &Cluster, deployment: &Deployment, goal: Goal) -> Result<Self, Failure> {
         let mut stand = Self::of(deployment, goal, &[]);
         if goal == Goal::Running
@@ -165,7 +166,7 @@ fn instead(deployment: &Deployment) -> Option<Target> {
     pinned::target(&deployment.body).filter(pinned::runs_another)
 }
 
-/// Waits for the end of a rollout, and says on the way how it goes.
+/// Waits for the end of a rollout, and prints on the way how it proceeds.
 pub(crate) async fn wait(
     cluster: &Cluster,
     deployment: &Deployment,
@@ -282,7 +283,7 @@ impl Lines {
         self.last.clone_from(&message);
         let name = deployment.full_name();
         match self.format {
-            // A name says nothing of progress, so it stands once, at the end.
+            // A name shows nothing of progress, so it stands once, at the end.
             Some(Format::Name) if stand.end.is_none() => Ok(()),
             Some(format) => document(format, &stand_document(&name, stand), &[name]),
             None if stand.end == Some(Code::Failed) => {
@@ -319,7 +320,7 @@ fn stand_document(name: &str, stand: &Stand) -> Value {
     })
 }
 
-/// A message without what whoever typed the command knows.
+/// A message without what the author of the command knows.
 fn short(message: &str) -> &str {
     message.split_once("rollout to finish: ").map_or(message, |(_, rest)| rest)
 }

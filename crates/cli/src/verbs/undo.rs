@@ -154,7 +154,7 @@ async fn show(
     Ok(Code::Done)
 }
 
-/// What came of the request on rollwright.dev, if it was not carried out.
+/// The outcome of the request on rollwright.dev, if it was not carried out.
 fn refused(deployment: &Deployment, before: Option<Rollback>) -> Option<Failure> {
     let rollback = deployment.status().rollback?;
     let is_ours = rollback.time != before.and_then(|before| before.time);

@@ -1,4 +1,4 @@
-//! Pods with troubles, several at once.
+//! Pods with several troubles.
 
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ fn the_latest_event_counts_wherever_it_stands() {
     let found = blockers(&[pod("a", &starting)], &events, Words::Withheld);
     assert_eq!(found[0].key(), (Cause::Volume, "", "FailedMount"));
     assert_eq!(found[0].message, "cannot mount a volume: configmap \"new\" not found");
-    // Those of another pod say nothing.
+    // The events of another pod mean nothing.
     assert_eq!(blockers(&[pod("b", &starting)], &events, Words::Withheld), []);
     // A container that runs has its volumes.
     let running = json!({"containerStatuses": [{"name": "app", "state": {"running": {}}}]});

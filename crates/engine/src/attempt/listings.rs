@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use plan::Map;
 
-/// Namespaces whose listing is kept for other Deployments that need it at the same time.
+/// Namespaces with a listing that is kept for other Deployments that need it at the same time.
 const LISTINGS_MAX: usize = 64;
 
-/// A ReplicaSet without our label.
+/// A ReplicaSet without the operator's label.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) name: String,
@@ -28,7 +28,7 @@ pub(crate) struct Listings(Mutex<HashMap<String, Arc<Slot>>>);
 type Slot = futures::lock::Mutex<Option<(Instant, Arc<Vec<Found>>)>>;
 
 impl Listings {
-    /// They are too old for the next attempt.
+    /// The listings are too old for the next attempt.
     pub(crate) fn forget_all(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

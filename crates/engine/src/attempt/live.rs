@@ -48,7 +48,7 @@ pub(super) fn set(flavour: Flavour, object: &impl Object) -> Result<ReplicaSet, 
 }
 
 impl<P: Port> Attempt<'_, P> {
-    /// Sends a request, and hears what the server asks for beside its answer.
+    /// Sends a request, and takes in what the server asks for beside its answer.
     pub(super) async fn send(&self, request: Request, cause: Cause<'_>) -> Result<Reply<P::Object>, Refusal> {
         let written = request.is_write().then(|| (std::mem::discriminant(&request), self.port.now()));
         let mut reply = self.port.send(request, cause).await;
@@ -144,15 +144,15 @@ impl<P: Port> Attempt<'_, P> {
         }
     }
 
-    /// The Deployment and its candidate sets past the cache; `None` when it is gone.
+    /// The Deployment and its candidate ReplicaSets past the cache; `None` when it is gone.
     pub(super) async fn read_live(&self) -> Result<Option<(Workload, Vec<ReplicaSet>)>, Refusal> {
         let flavour = self.engine.flavour;
         let Some(live) = self.get(Kind::Deployment, &self.key.name).await? else { return Ok(None) };
         let workload = workload(flavour, &live)?;
         // One that it owns and does not select is released when the cache shows it (S2.14).
         let selector = workload.selector.as_ref().filter(|selector| !selector.is_empty());
-        // S17.3: what cannot be decoded is set aside, as by the watch.
-        // S2.11, SU-1: the pods of one of ours count although it has lost our label, which is restored later.
+        // S17.3: what cannot be decoded is set aside, as by the watch. S2.11, SU-1: the pods of an owned ReplicaSet
+        // count although it has lost the operator's label, which is restored later.
         let is_shown =
             |set: &ReplicaSet| set.controller_uid.as_ref() == Some(&workload.uid) || is_watched(flavour, set);
         let keep = |object: &P::Object| set(flavour, object).ok().filter(is_shown);
@@ -160,8 +160,8 @@ impl<P: Port> Attempt<'_, P> {
         Ok(Some((workload, sets)))
     }
 
-    /// Looks at the ReplicaSets of writes whose answers never came (S14.4), or that conflicted (S14.5), so that the
-    /// ledger knows what the cache has to show.
+    /// Looks at the ReplicaSets of writes without an answer (S14.4), or with a conflict (S14.5), so that the ledger
+    /// knows what the cache has to show.
     pub(super) async fn settle_doubt(&self) -> Result<(), Refusal> {
         while let Some(name) = self.in_doubt() {
             let live = self.get_set(&name).await?;
@@ -176,7 +176,7 @@ impl<P: Port> Attempt<'_, P> {
         self.engine.state().known(self.key)?.ledger.in_doubt().map(str::to_owned)
     }
 
-    /// Takes a set over that a live read or a write returned, ahead of the watch.
+    /// Takes a ReplicaSet over that a live read or a write returned, ahead of the watch.
     pub(super) fn put(&self, set: ReplicaSet) {
         let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
         let requeued = self.engine.cache().put_set(placed);

@@ -9,7 +9,7 @@ use crate::waits::{Reason, Wait};
 
 impl<P: Port> Attempt<'_, P> {
     /// Looks what blocks the rollout, if it is late, or what its pods show, if it is judged by them, and a look is due.
-    /// Says when to come again for that.
+    /// Returns when to come again for that.
     pub(super) async fn look(&self, outcome: &Outcome) -> Option<Wait> {
         let looking = self.engine.settings.looking.filter(|_| outcome.error.is_none())?;
         let (key, now) = (self.key, self.port.now());

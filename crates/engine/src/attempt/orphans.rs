@@ -19,11 +19,11 @@ use crate::state::Adoption;
 
 /// Reason of the event that names an orphan.
 const UNLABELLED: &str = "UnlabelledReplicaSet";
-/// An event each for so many orphans; the log names all.
+/// An event each for this many orphans; the log names all.
 const EVENTS_MAX: usize = 5;
 
 impl<P: Port> Attempt<'_, P> {
-    /// Looks for sets without our label that this Deployment could have, once.
+    /// Looks for ReplicaSets without the operator's label that this Deployment could have, once.
     pub(super) async fn look_for_orphans(&self) -> Result<(), Refusal> {
         let Some((workload, since)) = self.unscouted() else { return Ok(()) };
         let Some(selector) = workload.selector.as_ref().filter(|selector| !selector.is_empty()) else {
@@ -33,7 +33,7 @@ impl<P: Port> Attempt<'_, P> {
         let orphans = match self.take_in(&workload, selector, &found).await {
             Ok(orphans) => orphans,
             Err(refusal) => {
-                // The next attempt looks anew: something there is not as the list has it.
+                // The next attempt looks again: something there is not as the list has it.
                 self.engine.listings.forget(&self.key.namespace);
                 return Err(refusal);
             }
@@ -56,7 +56,7 @@ impl<P: Port> Attempt<'_, P> {
         Some(known).filter(|(workload, _)| !workload.deleting)
     }
 
-    /// The sets without our label in this namespace, from a list that is younger than `since`.
+    /// The ReplicaSets without the operator's label in this namespace, from a list that is younger than `since`.
     async fn unlabelled(&self, since: Instant) -> Result<Arc<Vec<Found>>, Refusal> {
         let slot = self.engine.listings.slot(&self.key.namespace);
         let mut slot = slot.lock().await;

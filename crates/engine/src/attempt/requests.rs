@@ -30,7 +30,7 @@ impl<P: Port> Attempt<'_, P> {
         }
     }
 
-    /// Nobody knows what came of a write to a ReplicaSet, or the cache is behind it (S14.5).
+    /// Nobody knows the outcome of a write to a ReplicaSet, or the cache is behind it (S14.5).
     fn note_refused(&self, refusal: &Refusal, name: &str) {
         if refusal.leaves_doubt() || refusal.is_conflict() || refusal.is_already_exists() {
             self.engine.state().entry(self.key).ledger.doubts(name, self.port.now());
@@ -83,7 +83,7 @@ impl<P: Port> Attempt<'_, P> {
         Ok(version)
     }
 
-    /// Says that we give way, and why the reconcile ends here.
+    /// Reports that the operator gives way, and why the reconcile ends here.
     fn give_way(&self, workload: &Workload, rival: &Rival) -> Refusal {
         let (manager, seconds) = (&rival.manager, RIVAL_SILENCE.as_secs());
         let message = format!(
@@ -169,7 +169,7 @@ impl<P: Port> Attempt<'_, P> {
         self.engine.state().entry(self.key).of(&workload.uid).memory.settle_dry_run(fingerprint, stored, now)
     }
 
-    /// A set that was created for the template has another one now: the next name waits.
+    /// A ReplicaSet that was created for the template has another one now: the next name waits.
     async fn found_changed(&self, workload: &Workload, name: &str, stored: &Template) {
         let now = self.port.now();
         self.engine.state().entry(self.key).of(&workload.uid).pauses.found(workload.generation, now);

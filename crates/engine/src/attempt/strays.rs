@@ -13,7 +13,7 @@ use crate::port::{Cause, Kind, Note, Object, Patch, Port, Request};
 use crate::reconcile::Refusal;
 
 impl<P: Port> Attempt<'_, P> {
-    /// Finds out why sets of this Deployment left the watch, and brings back those that are ours.
+    /// Finds out why ReplicaSets of this Deployment left the watch, and restores the label of those that it owns.
     pub(super) async fn settle_strays(&self) -> Result<(), Refusal> {
         let strays = self.engine.cache().strays(self.key);
         for stray in strays {
@@ -23,8 +23,8 @@ impl<P: Port> Attempt<'_, P> {
         Ok(())
     }
 
-    /// Labels a set again if it is there and one of our Deployments controls it; one that is being
-    /// deleted too, since it still has pods, and only the watch shows when it is gone.
+    /// Labels a ReplicaSet again if it exists and a Deployment of this operator controls it; also one that is being
+    /// deleted, since it still has pods, and only the watch shows when it is gone.
     pub(super) async fn bring_back(&self, name: &str, uid: &str) -> Result<(), Refusal> {
         let Some(set) = self.set_with_uid(name, uid).await? else { return Ok(()) };
         if is_watched(self.engine.flavour, &set) {
@@ -42,13 +42,13 @@ impl<P: Port> Attempt<'_, P> {
         Ok(())
     }
 
-    /// A set as it is now, if it is still this one.
+    /// A ReplicaSet as it is now, if it is still this one.
     pub(super) async fn set_with_uid(&self, name: &str, uid: &str) -> Result<Option<ReplicaSet>, Refusal> {
         let live = self.get_set(name).await?.filter(|live| live.metadata("uid") == uid);
         live.map(|live| live::set(self.engine.flavour, &live)).transpose()
     }
 
-    /// Puts our label on a set, and the set into the cache ahead of the watch.
+    /// Puts the operator's label on a ReplicaSet, and the ReplicaSet into the cache ahead of the watch.
     pub(super) async fn label(&self, set: &ReplicaSet) -> Result<(), Refusal> {
         let patch = json!({
             "metadata": {
@@ -71,7 +71,7 @@ impl<P: Port> Attempt<'_, P> {
     }
 }
 
-/// Whether the watch shows a set: it has our label, or needs none.
+/// Whether the watch shows a ReplicaSet: it has the operator's label, or needs none.
 pub(super) fn is_watched(flavour: Flavour, set: &ReplicaSet) -> bool {
     flavour.set_labels().is_none()
         || set.labels.get(MANAGED_LABEL).is_some_and(|value| value == MANAGED_VALUE)

@@ -141,7 +141,8 @@ fn a_clock_that_is_set_back_during_a_reconcile_delays_nothing() {
     assert!((TEN_MINUTES..TEN_MINUTES + Duration::from_secs(2)).contains(&delay), "{delay:?}");
 }
 
-/// It lost its pods a day after it was complete. No deadline runs, and nobody looks for one ten times a second.
+/// The Deployment lost its pods a day after it was complete. No deadline runs, and nobody looks for one ten times a
+/// second.
 #[test]
 fn what_was_complete_awaits_no_deadline() {
     let next = attempt(&server("2026-01-02T01:00:00Z"), unready("NewReplicaSetAvailable"));

@@ -1,4 +1,4 @@
-//! What the watches bring, and how soon it is to be acted upon.
+//! What the watches bring, and how soon a reconcile follows.
 
 use std::time::Instant;
 
@@ -69,7 +69,7 @@ impl Index {
         self.workload(key).is_some_and(|workload| !workload.told().is_observed)
     }
 
-    /// Whether its status says that it is complete, and its sets say that it is not.
+    /// Whether its status reports that it is complete, and its ReplicaSets show that it is not.
     fn is_refuted(&self, key: &Key) -> bool {
         let Some((known, workload)) = self.found(key) else { return false };
         let told = workload.told();
@@ -84,7 +84,7 @@ impl Index {
         pods != told.replicas || available < told.replicas
     }
 
-    /// Whether the controllers of all its sets have done what they were asked to do: nothing more is
+    /// Whether the controllers of all its ReplicaSets have done what they were asked to do: nothing more is
     /// about to happen.
     fn is_settled(&self, key: &Key) -> bool {
         self.found(key)

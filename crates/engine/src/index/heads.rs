@@ -14,7 +14,7 @@ use crate::uid::Uid;
 pub struct Placed {
     /// `metadata.namespace`.
     pub namespace: String,
-    /// The set.
+    /// The ReplicaSet.
     pub set: Arc<ReplicaSet>,
 }
 
@@ -32,7 +32,7 @@ impl From<Workload> for Packed<Workload> {
     }
 }
 
-/// What a packed set begins with; all that is read to keep it in order, unless it is an orphan.
+/// What a packed ReplicaSet begins with; all that is read to keep it in order, unless it is an orphan.
 pub(crate) struct SetHead<'a> {
     pub(crate) namespace: Cow<'a, str>,
     pub(super) owner: Option<Uid>,
@@ -63,7 +63,7 @@ impl Packed<Placed> {
         (size, SetStatus::unpack(from))
     }
 
-    /// The set alone.
+    /// The ReplicaSet alone.
     pub(super) fn set(&self) -> ReplicaSet {
         let from = &mut self.reader();
         text(from);
@@ -82,11 +82,11 @@ fn read_set_head<'a>(from: &mut Reader<'a>) -> SetHead<'a> {
     }
 }
 
-/// What people were told.
+/// What the status reported to people.
 pub(super) struct Told {
     /// This very generation.
     pub(super) is_observed: bool,
-    /// That the rollout of this very generation is complete.
+    /// Whether the status reports that the rollout of this very generation is complete.
     pub(super) is_complete: bool,
     /// How many pods there should be.
     pub(super) replicas: i64,
@@ -107,7 +107,7 @@ impl Packed<Workload> {
         read_head(&mut self.reader())
     }
 
-    /// What its status says of its pods.
+    /// What its status reports of its pods.
     pub(super) fn told(&self) -> Told {
         let from = &mut self.reader();
         let generation = read_head(from).generation;
@@ -150,7 +150,7 @@ pub(super) fn wants(selector: Option<&LabelSelector>, set: &ReplicaSet) -> bool 
     selector.is_some_and(|selector| !selector.is_empty() && selector.matches(&set.labels))
 }
 
-/// Whether `known` is newer than `other`; false if that cannot be told.
+/// Whether `known` is newer than `other`; false if that is unknown.
 pub(super) fn is_newer(known: &SetHead<'_>, other: &SetHead<'_>) -> bool {
     match (known.resource_version.parse::<u64>(), other.resource_version.parse::<u64>()) {
         (Ok(known), Ok(other)) => known > other,

@@ -1,8 +1,8 @@
 //! What the cache holds of one namespace.
 //!
-//! A uid says who owns a ReplicaSet, and whoever writes the ReplicaSet chooses it. So nothing here refers to another
-//! namespace, and whatever is looked up by uid, name, or selector is looked up within one. Owners are objects of the same
-//! namespace (S2.12); a ReplicaSet that names another one's Deployment belongs to nobody.
+//! A uid names the owner of a ReplicaSet, and the author of the ReplicaSet chooses it. So nothing here refers to
+//! another namespace, and whatever is looked up by uid, name, or selector is looked up within one. Owners are objects
+//! of the same namespace (S2.12); a ReplicaSet that names another one's Deployment belongs to nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -13,7 +13,7 @@ use super::heads::{Placed, SetHead, is_newer};
 use crate::packed::Packed;
 use crate::uid::Uid;
 
-/// A set that left our sight without us knowing why: deleted, or its label was removed.
+/// A ReplicaSet that left the watch, and the operator does not know why: deleted, or its label was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stray {
     /// `metadata.name`.
@@ -28,15 +28,15 @@ pub(super) struct Namespace {
     workloads: BTreeMap<String, Known>,
     names_by_uid: BTreeMap<Uid, String>,
     pub(super) sets: BTreeMap<Uid, Packed<Placed>>,
-    /// The sets of each owner, ours or not, in their order.
+    /// The ReplicaSets of each owner, a Deployment or not, in their order.
     owned: BTreeMap<Uid, Vec<Uid>>,
     orphans: BTreeSet<Uid>,
     pub(super) strays: BTreeMap<String, Vec<Stray>>,
-    /// Sets that we deleted ourselves and that the watch still shows.
+    /// ReplicaSets that the operator deleted and that the watch still shows.
     pub(super) expected_gone: BTreeSet<Uid>,
 }
 
-/// A Deployment, and since when we know it.
+/// A Deployment, and since when the operator knows it.
 struct Known {
     workload: Packed<Workload>,
     since: Instant,
@@ -93,12 +93,12 @@ impl Namespace {
         self.strays.remove(name);
     }
 
-    /// Whether it has a later version of this set.
+    /// Whether it has a later version of this ReplicaSet.
     pub(super) fn has_newer_set(&self, head: &SetHead<'_>) -> bool {
         self.sets.get(&head.uid).is_some_and(|known| is_newer(&known.head(), head))
     }
 
-    /// A set was added or changed. Returns the names of the Deployments that it concerns (S2.2, S2.3).
+    /// A ReplicaSet was added or changed. Returns the names of the Deployments that it concerns (S2.2, S2.3).
     pub(super) fn put_set(&mut self, placed: Packed<Placed>) -> Vec<String> {
         let new = placed.head();
         let uid = new.uid.clone();
@@ -135,12 +135,13 @@ impl Namespace {
         requeued
     }
 
-    /// Deployments whose selector matches an orphan (S2.2).
+    /// Deployments with a selector that matches an orphan (S2.2).
     fn suitors<'a>(&'a self, set: &'a ReplicaSet) -> impl Iterator<Item = String> + 'a {
         self.workloads.iter().filter(|(_, known)| known.workload.wants(set)).map(|(name, _)| name.clone())
     }
 
-    /// A set left the watch. Returns the name of its Deployment, and the set if nobody knows why it left (S2.4).
+    /// A ReplicaSet left the watch. Returns the name of its Deployment, and the ReplicaSet if nobody knows why it left
+    /// (S2.4).
     pub(super) fn drop_set(&mut self, uid: &Uid) -> Option<(String, Option<Stray>)> {
         let was_expected = self.expected_gone.remove(uid);
         let known = self.sets.remove(uid)?;
@@ -153,17 +154,17 @@ impl Namespace {
         Some((name, stray))
     }
 
-    /// The sets that this owner controls, in their order.
+    /// The ReplicaSets that this owner controls, in their order.
     pub(super) fn owned(&self, owner: &Uid) -> impl Iterator<Item = &Packed<Placed>> {
         self.owned.get(owner).into_iter().flatten().filter_map(|uid| self.sets.get(uid))
     }
 
-    /// What the sets that this owner controls report.
+    /// What the ReplicaSets that this owner controls report.
     pub(super) fn statuses(&self, owner: &Uid) -> impl Iterator<Item = SetStatus> {
         self.owned(owner).map(|placed| placed.pods().1)
     }
 
-    /// The sets that nobody controls.
+    /// The ReplicaSets that nobody controls.
     pub(super) fn orphans(&self) -> impl Iterator<Item = &Packed<Placed>> {
         self.orphans.iter().filter_map(|uid| self.sets.get(uid))
     }

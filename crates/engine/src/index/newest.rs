@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub enum Extent {
     /// All of it.
     Cluster,
-    /// One namespace; there is a watch for each. What one has shown says nothing about another.
+    /// One namespace; there is a watch for each. What one has shown means nothing for another.
     Namespace,
 }
 

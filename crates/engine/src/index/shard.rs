@@ -24,7 +24,7 @@ pub struct Listed<T> {
 }
 
 impl Index {
-    /// An empty cache that holds no namespace before it is told which.
+    /// An empty cache that holds no namespace before one is taken in.
     #[must_use]
     pub fn of_shard(sight: Sight) -> Self {
         Self { territory: Some(Territory::default()), ..Self::watched(sight, Extent::Cluster) }
@@ -42,14 +42,15 @@ impl Index {
         self.territory.as_ref().is_none_or(|territory| territory.covers(namespace))
     }
 
-    /// A namespace is ours from now on. Before a reconcile it has to be listed; see [`Self::unlisted`].
+    /// A namespace belongs to this operator from now on. Before a reconcile it has to be listed; see
+    /// [`Self::unlisted`].
     pub fn take_in(&mut self, namespace: &str) {
         if let Some(territory) = &mut self.territory {
             territory.take_in(namespace);
         }
     }
 
-    /// A namespace is ours no more. Says which Deployments are gone by that.
+    /// A namespace belongs to this operator no longer. Returns which Deployments are gone by that.
     pub fn let_go(&mut self, namespace: &str) -> Vec<Key> {
         if let Some(territory) = &mut self.territory {
             territory.let_go(namespace);
@@ -72,8 +73,8 @@ impl Index {
         }
     }
 
-    /// The lists of one namespace have come, which were begun after the ticket was given. Says which
-    /// Deployments to look at; nothing if the lists are of no use any more.
+    /// The lists of one namespace have come, which were begun after the ticket was given. Returns which Deployments to
+    /// look at; nothing if the lists are of no use any more.
     pub fn fill(
         &mut self,
         ticket: &Ticket,
@@ -95,8 +96,7 @@ impl Index {
             told.into_iter().for_each(|change| _ = self.carry_out(change));
         }
         if let Some(told) = self.territory.as_mut()?.fill(Kind::Sets, namespace, sets.version) {
-            // A set that is there no more has left our sight as by a list of the watch, which has a
-            // reconcile ask why.
+            // A ReplicaSet that no longer exists has left the watch as by a list, and a reconcile asks why.
             let mut gone = self.sets_in(namespace);
             for placed in sets.items {
                 let placed = placed.into();
@@ -110,7 +110,7 @@ impl Index {
         Some(self.keys_in(namespace))
     }
 
-    /// Carries a change out, unless the namespace is none of ours or its list is awaited.
+    /// Carries a change out, unless the namespace is foreign or its list is awaited.
     pub(super) fn observe(&mut self, change: Change) -> Vec<Key> {
         let change = match &mut self.territory {
             None => Some(change),
@@ -134,13 +134,13 @@ impl Index {
         }
     }
 
-    /// Whether the list of the whole cluster that comes now says what there is in a namespace.
+    /// Whether the list of the whole cluster that comes now counts for a namespace.
     pub(super) fn counts(&self, kind: Kind, namespace: &str) -> bool {
         let meaning = |territory: &Territory| territory.meaning(kind, namespace);
         self.territory.as_ref().map(meaning).is_none_or(|meaning| meaning == Meaning::Counts)
     }
 
-    /// That list has come. Says which Deployments to look at beside those that it changed.
+    /// The list of the cluster has come. Returns which Deployments to look at beside those that it changed.
     pub(super) fn was_reset(&mut self, kind: Kind) -> Vec<Key> {
         let whole = self.territory.as_mut().map(|territory| territory.reset(kind)).unwrap_or_default();
         whole.iter().flat_map(|namespace| self.keys_in(namespace)).collect()

@@ -13,7 +13,7 @@ use crate::packed::Packed;
 pub struct Snapshot {
     /// The Deployment.
     pub workload: Workload,
-    /// The sets it controls, and the orphans that its selector matches.
+    /// The ReplicaSets it controls, and the orphans that its selector matches.
     pub sets: Vec<ReplicaSet>,
 }
 
@@ -36,7 +36,7 @@ impl PackedSnapshot {
 }
 
 impl Index {
-    /// The Deployment, the sets it controls, and the orphans that its selector matches.
+    /// The Deployment, the ReplicaSets it controls, and the orphans that its selector matches.
     #[must_use]
     pub fn snapshot(&self, key: &Key) -> Option<Snapshot> {
         self.packed(key).map(PackedSnapshot::unpack)

@@ -40,7 +40,7 @@ pub(crate) fn key(name: &str) -> Key {
     Key { namespace: "ns".to_owned(), name: name.to_owned() }
 }
 
-/// `web` with the sets `web-1` and `web-2`, and `api`, of another app.
+/// `web` with the ReplicaSets `web-1` and `web-2`, and `api`, of another app.
 fn filled(sight: Sight) -> Index {
     let mut index = Index::new(sight);
     index.reset_workloads(
@@ -200,7 +200,7 @@ fn a_set_that_names_an_owner_of_another_namespace_is_nobodys() {
     fakes(&mut index, Some("w"), 13);
     assert_eq!(index.reset_sets(Some("elsewhere"), vec![foreign(Some("w"), 14)]), []);
     assert_eq!(index.put_set(foreign(Some("w"), 15)), []);
-    // What becomes of it is no news, and nobody looks for it.
+    // The later changes of a deleted ReplicaSet are no news, and nobody looks for it.
     index.expect_gone("ns", "uid-x");
     assert!(!index.shows_gone("elsewhere", "uid-x") && index.shows_gone("ns", "uid-x"));
     assert_eq!(index.set_left("ns", "uid-x", "16"), [], "not of that namespace");
@@ -209,7 +209,7 @@ fn a_set_that_names_an_owner_of_another_namespace_is_nobodys() {
     assert_eq!((index.sizes(), index.strays(&key("web"))), ((2, 2), vec![]));
 }
 
-/// Pods of such a set neither complete a Deployment nor refute that it is complete.
+/// Pods of such a ReplicaSet neither complete a Deployment nor refute that it is complete.
 #[test]
 fn pods_of_another_namespace_are_no_news() {
     let mut index = single();
@@ -225,7 +225,7 @@ fn pods_of_another_namespace_are_no_news() {
     assert_eq!(index.set_came(report(13, 3, [3, 3, 3])), [(key("web"), Cause::Settled)]);
 }
 
-/// The server's data was restored from a backup: what was shown before says nothing about what is written now.
+/// The server's data was restored from a backup: what was shown before means nothing for what is written now.
 #[test]
 fn versions_fall_with_those_of_the_server() {
     use crate::territory::Kind;
@@ -266,7 +266,7 @@ fn a_deployment_is_settled_when_all_its_sets_are() {
     assert_eq!(index.set_came(report("web-2", 13, 3)), [(key("web"), Cause::Settled)]);
 }
 
-/// `web` with one set.
+/// `web` with one ReplicaSet.
 fn single() -> Index {
     let mut index = Index::new(Sight::Whole);
     index.reset_workloads(None, vec![workload("web", "w", "web", 1)], Instant::now());
@@ -274,7 +274,7 @@ fn single() -> Index {
     index
 }
 
-/// The set `web-1` of this size, with so many pods, ready ones and available ones.
+/// The ReplicaSet `web-1` of this size, with these numbers of pods, ready ones and available ones.
 fn report(version: u64, size: i64, [pods, ready, available]: [i64; 3]) -> Placed {
     let mut set = ReplicaSet::clone(&set("web-1", Some("w"), "web", version).set);
     (set.generation, set.size, set.status.observed_generation) = (1, size, 1);
@@ -318,7 +318,7 @@ fn a_complete_deployment_that_is_not_is_bad_news_whichever_event_comes_first() {
     assert_eq!(index.set_came(report(11, 3, [3, 3, 3])), [(key("web"), Cause::Settled)]);
     let smaller = index.set_came(report(12, 2, [2, 2, 2]));
     assert_eq!(smaller, [(key("web"), Cause::TakenBack)], "somebody else made the set smaller");
-    // The status is older than what the set reports, and comes later.
+    // The status is older than what the ReplicaSet reports, and comes later.
     index.workload_came(told(2, 13), Instant::now());
     assert_eq!(index.set_came(report(14, 2, [2, 2, 2])), [(key("web"), Cause::Settled)]);
     let came = index.workload_came(told(3, 15), Instant::now());

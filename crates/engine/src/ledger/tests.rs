@@ -89,7 +89,7 @@ fn a_write_of_which_nobody_knows_is_looked_at_and_then_waited_for() {
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
-/// A reconcile whose cut was not answered goes on, and its next write may not be answered either.
+/// A reconcile continues after a cut without an answer, and its next write may get no answer either.
 #[test]
 fn all_writes_of_which_nobody_knows_are_looked_at() {
     let (index, mut ledger) = (index(), Ledger::default());

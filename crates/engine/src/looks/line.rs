@@ -1,7 +1,7 @@
-//! Whose turn it is to have its pods read.
+//! Which Deployment has its pods read next.
 //!
 //! All Deployments together share a few requests a second. Those that a failure policy judges come first, since their
-//! pods may be failing now; one request in four is for the others all the same. Among both, namespaces take turns.
+//! pods may be failing now; one request in four is for the others all the same. Among both, namespaces alternate.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::index::Key;
 use crate::rotation::Rotation;
 
-/// So many requests in a row are for Deployments that are judged, while others wait.
+/// This many requests in a row are for Deployments that are judged, while others wait.
 const JUDGED_IN_A_ROW: usize = 3;
 /// A Deployment that does not come in this many intervals after its time keeps nobody waiting.
 const INTERVALS_LATE: u32 = 5;
@@ -21,13 +21,13 @@ pub(crate) struct Line {
     others: Rotation,
     /// How many requests in a row were for those that are judged.
     in_a_row: usize,
-    /// When each of them was told to come.
+    /// When each of them should come.
     told: HashMap<Key, Instant>,
     last: Option<Instant>,
 }
 
 impl Line {
-    /// A Deployment wants a request. Says when it may make it; now, if that is its turn.
+    /// A Deployment wants a request. Returns when it may make it; now, if it is next in line.
     pub(super) fn ask(&mut self, key: &Key, is_judged: bool, interval: Duration, now: Instant) -> Instant {
         let (own, other) = match is_judged {
             true => (&mut self.judged, &mut self.others),
@@ -41,14 +41,14 @@ impl Line {
             self.begins(key, is_judged, now);
             return now;
         }
-        // It comes again at the next free time, even if those before it do not.
+        // The Deployment comes again at the next free time, even if those before it do not.
         let before = u32::try_from(self.before(key, is_judged)).unwrap_or(u32::MAX);
         let wait = interval.saturating_mul(before.max(u32::from(free == now)));
         self.told.insert(key.clone(), free + wait);
         free + wait
     }
 
-    /// It wants none any more.
+    /// The Deployment wants no request any more.
     pub(crate) fn leave(&mut self, key: &Key) {
         if self.told.remove(key).is_some() {
             self.judged.leave(key);
@@ -68,7 +68,7 @@ impl Line {
         self.last = Some(now);
     }
 
-    /// Whether no other one that should come now has its turn before. One that was told a later time keeps its place, and
+    /// Whether no other one that should come now is before this one in line. One with a later time keeps its place, and
     /// leaves a request to others that would be made by nobody.
     fn is_first_of_those_there(&self, key: &Key, is_judged: bool, late: Duration, now: Instant) -> bool {
         let own = if is_judged { &self.judged } else { &self.others };
@@ -104,7 +104,7 @@ mod tests {
         Key { namespace: namespace.to_owned(), name: format!("{name:04}") }
     }
 
-    /// Deployments that come when they are told to. Each that had its turn wants the next one when that is set.
+    /// Deployments that come when they should. Each that made its request wants the next one when that is set.
     struct Bench {
         line: Line,
         now: Instant,
@@ -123,7 +123,7 @@ mod tests {
             self.comes.push((self.now, key, is_judged));
         }
 
-        /// The next that has its turn.
+        /// The next one in line.
         fn next(&mut self) -> (Duration, Key) {
             let begin = self.now;
             loop {

@@ -13,7 +13,7 @@ use super::{Page, Question};
 use crate::durations::EVENTS_AGAIN;
 use crate::reconcile::Refusal;
 
-/// The most pods that are kept of a look; more say the same.
+/// The most pods that are kept of a look; more add nothing.
 const KEPT: usize = 500;
 /// The most events that are kept.
 const EVENTS: usize = 100;
@@ -40,7 +40,7 @@ enum Stage {
     Events(String),
 }
 
-/// What came of an answer.
+/// The outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Read {
     /// There is more to read.
@@ -187,7 +187,7 @@ impl Pods {
         [&awaited.uid, &awaited.fallback].into_iter().zip(std::mem::take(&mut self.shown)).map(of).collect()
     }
 
-    /// Events are read if they may say more, and not again and again.
+    /// Events are read if they may add something, and not again and again.
     fn after_pods(&self, awaited: &Awaited, now: Instant) -> Stage {
         let was_read = self.events_read.is_some_and(|read| read + EVENTS_AGAIN > now);
         let unclear = self.held.iter().filter(|pod| is_unclear(pod)).map(|pod| text(pod, "/metadata/uid"));
@@ -197,7 +197,7 @@ impl Pods {
         }
     }
 
-    /// Events about all pods that are like the one whose events were read.
+    /// Events about all pods that are like the one with the events that were read.
     pub(super) fn events(&self) -> Vec<Value> {
         let about = self.events.first().map(|event| text(event, "/involvedObject/uid")).unwrap_or_default();
         let is_sample = |pod: &&Value| text(pod, "/metadata/uid") == about;

@@ -13,7 +13,7 @@ fn key(name: &str) -> Key {
     Key { namespace: "ns".to_owned(), name: name.to_owned() }
 }
 
-/// Two of three pods of a set are ready.
+/// Two of three pods of a ReplicaSet are ready.
 fn awaited() -> Awaited {
     Awaited {
         set: Some("web-1".to_owned()),
@@ -273,7 +273,7 @@ fn old_pods_are_overdue_after_their_grace_period() {
     assert_eq!(bench.causes(), [cause("Terminating", 1, 2)]);
 }
 
-/// Five hundred rollouts are late at once. They are looked at in the order in which they came, and requests
+/// Five hundred rollouts are late at the same time. They are looked at in the order in which they came, and requests
 /// count, not Deployments.
 #[test]
 fn all_share_five_requests_a_second() {
@@ -307,7 +307,7 @@ fn all_share_five_requests_a_second() {
     assert!(*least > 0 && most - least <= 2, "{least} to {most}");
 }
 
-/// A revision that a failure policy judges, all of whose pods are ready.
+/// A revision that a failure policy judges, with all of its pods ready.
 fn judged() -> Awaited {
     Awaited {
         ready: 3,
@@ -404,7 +404,7 @@ fn a_revision_that_moves_all_the_time_is_read_to_the_end() {
     }
 }
 
-/// It was read before the rollout moved last, so it does not show what blocks it now.
+/// The answer was read before the rollout moved last, so it does not show what blocks it now.
 #[test]
 fn an_old_look_shows_nothing_of_a_rollout_that_is_late() {
     let mut bench = Bench::new();

@@ -13,7 +13,7 @@ fn started(now: Instant) -> Namespaces {
     namespaces
 }
 
-/// The same, and `a` is ours.
+/// The same, and `a` belongs to this operator.
 fn settled(now: Instant) -> Namespaces {
     let mut namespaces = started(now);
     assert_eq!(namespaces.settle(now + HANDOVER), ["a"]);
@@ -42,7 +42,7 @@ fn one_that_is_moved_to_us_is_left_alone_for_a_while() {
     assert!(!namespaces.apply(seen("b", 3, true), moved));
     assert_eq!(namespaces.settle(moved), [""; 0]);
     assert_eq!(namespaces.count(), Count { ours: 1, joining: 1, elsewhere: 0 });
-    // A further change does not begin it anew.
+    // A further change does not restart the wait.
     assert!(!namespaces.apply(seen("b", 4, true), moved + Duration::from_secs(10)));
     assert_eq!(namespaces.settle(moved + HANDOVER), ["b"]);
 }
@@ -69,7 +69,7 @@ fn one_that_leaves_is_ours_no_more_at_once() {
     let later = now + Duration::from_secs(100);
     assert!(namespaces.apply(seen("a", 3, false), later));
     assert_eq!(namespaces.stay("a"), None);
-    // And when it comes back it is another stay.
+    // And when the namespace returns, it is another stay.
     assert!(!namespaces.apply(seen("a", 4, true), later));
     assert_eq!(namespaces.settle(later + HANDOVER), ["a"]);
     assert!(namespaces.stay("a").is_some() && namespaces.stay("a") != stay);

@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         *first
     }
 
-    /// So many bytes, or as many as there are.
+    /// This many bytes, or as many as are left.
     pub(crate) fn bytes(&mut self, count: usize) -> &'a [u8] {
         let (taken, rest) = self.rest.split_at(count.min(self.rest.len()));
         self.rest = rest;

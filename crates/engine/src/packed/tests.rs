@@ -214,7 +214,7 @@ fn objects_come_back() {
     }
 }
 
-/// A set as most of the cache is: an old revision of rollwright.dev.
+/// A ReplicaSet as most of the cache is: an old revision of rollwright.dev.
 #[test]
 fn an_old_revision_is_small() {
     let mut set = set(Flavour::Rollwright);

@@ -1,4 +1,4 @@
-//! What happened to keys, and how soon it is to be acted upon.
+//! What happened to keys, and how soon a reconcile follows.
 
 use std::hash::Hash;
 use std::time::Instant;
@@ -8,18 +8,18 @@ use super::{COALESCE, FAILURES_MANY, KEYS_MANY, Queue};
 /// What happened to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Something: it is looked at once if nothing happened just before, else when the events that arrive
+    /// Something: a reconcile follows immediately if nothing happened just before, else when the events that arrive
     /// together are over.
     Changed,
     /// Some of what it asked for is there, and more is about to follow: it is looked at when the events
     /// that arrive together are over.
     Advanced,
-    /// Somebody edited it and waits for it: it is looked at once, unless it cools down.
+    /// Somebody edited it and waits for it: a reconcile follows immediately, unless it cools down.
     Edited,
-    /// What it asked for is there, and nothing more is about to follow: it is looked at once.
+    /// What it asked for is there, and nothing more is about to follow: a reconcile follows immediately.
     Settled,
-    /// What it told people is not true any more: it is looked at once, and waits for nothing until that was
-    /// told.
+    /// What its status reported is not true any more: a reconcile follows immediately, and waits for nothing until that
+    /// is reported.
     TakenBack,
 }
 
@@ -67,7 +67,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.processing.get(key).is_some_and(|work| work.is_hurried)
     }
 
-    /// The bad news was not told yet.
+    /// The status has not reported the bad news yet.
     pub(crate) fn hurry_again(&mut self, key: &K) {
         if self.is_hurried(key) {
             self.urgent.insert(key.clone());

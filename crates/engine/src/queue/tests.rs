@@ -114,7 +114,7 @@ fn events_that_arrive_together_are_acted_upon_when_they_end_or_last_for_long() {
     bench.advance(Duration::from_millis(6));
     bench.requeue(7);
     assert_eq!(bench.queue.next_due(), Some(started + Duration::from_millis(16)));
-    // It goes on for ever.
+    // The cooldown continues for ever.
     while bench.queue.take(bench.now).is_none() {
         bench.advance(Duration::from_millis(4));
         bench.requeue(7);
@@ -158,7 +158,7 @@ fn a_cooldown_is_longer_while_others_are_under_way() {
         let written = bench.now;
         bench.queue.cool_down(&7, others, written);
         bench.queue.done(&7);
-        // It is asked all the same, to see whether there is what it waits for.
+        // The key is asked all the same, to see whether there is what it waits for.
         bench.requeue(7);
         assert_eq!(bench.queue.next_due(), Some(written + COOLDOWN));
         bench.advance(COOLDOWN);
@@ -204,7 +204,7 @@ fn bad_news_waits_for_nothing() {
     assert_eq!(bench.queue.take(bench.now), Some(7), "it rested");
     assert!(bench.queue.is_hurried(&7));
     assert_eq!(bench.queue.cooldown_until(&7, bench.now), None);
-    // More of it, while the first is told.
+    // More bad news comes, while the first is reported.
     bench.queue.heed([(7, Cause::TakenBack)], bench.now);
     bench.queue.cool_down(&7, 3, bench.now);
     assert!(bench.queue.done(&7));
@@ -212,7 +212,7 @@ fn bad_news_waits_for_nothing() {
     assert_eq!(bench.queue.cooldown_until(&7, bench.now), None);
     bench.queue.cool_down(&7, 3, bench.now);
     bench.queue.done(&7);
-    // Once it is told, the key cools down as any other.
+    // Once the news is reported, the key cools down as any other.
     bench.queue.heed([(7, Cause::Advanced)], bench.now);
     assert_eq!(bench.queue.next_due(), Some(bench.now + COOLDOWN));
     bench.advance(COOLDOWN);
@@ -355,7 +355,7 @@ fn each_wait_has_its_reason() {
     queue.cool_down(&5, 0, start);
     queue.requeue([5], start);
     assert_eq!(reason(&queue, 5), Some(Reason::Cooldown));
-    // An event ends a wait, and says so.
+    // An event ends a wait, and is its reason.
     queue.heed([(3, Cause::Advanced)], start);
     assert_eq!(reason(&queue, 3), Some(Reason::Gathering));
     let later = start + Duration::from_millis(100);

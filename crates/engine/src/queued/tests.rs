@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// Lets these wait from the start, each looked at whenever it asks to be, and tells when each was written.
+/// Lets these wait from the start, each looked at whenever it asks to be, and returns when each was written.
 fn written(queued: &mut Queued, many: usize, start: Instant) -> Vec<Duration> {
     let (mut times, mut tellings) = (Vec::new(), vec![None; many]);
     for millis in (0..60_000).step_by(10) {

@@ -14,7 +14,7 @@ pub trait Cluster {
     /// The Deployment as it is now, past any cache (S2.16). `None` when it is gone.
     fn owner(&self, workload: &Workload) -> impl Future<Output = Result<Option<Owner>, Refusal>> + Send;
 
-    /// Adopts or releases. Returns the set's new resourceVersion.
+    /// Adopts or releases. Returns the ReplicaSet's new resourceVersion.
     fn change_owner(
         &self,
         workload: &Workload,
@@ -64,7 +64,7 @@ pub enum Answer {
     Pods(Vec<Pod>),
 }
 
-/// A request that was not carried out, or of which nobody knows.
+/// A request that was not carried out, or has an unknown outcome.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
@@ -74,13 +74,13 @@ pub struct Refusal {
     pub reason: String,
     /// In the server's words.
     pub message: String,
-    /// Whether a cause says that the namespace is going away (S14.3).
+    /// Whether a cause shows that the namespace is going away (S14.3).
     pub namespace_terminating: bool,
     /// How long the server asked to be spared of more requests (`Retry-After`).
     pub retry_after: Option<Duration>,
 }
 
-/// [`Refusal::reason`] of a write that we did not send.
+/// [`Refusal::reason`] of a write that the operator did not send.
 const NOT_SENT: &str = "NotSent";
 /// [`Refusal::reason`] of a request that was not answered in time.
 const NO_ANSWER: &str = "NoAnswer";
@@ -98,13 +98,13 @@ impl Refusal {
         Self::new(409, "Conflict", message)
     }
 
-    /// It was not sent: another replica of the operator may be in charge.
+    /// The request was not sent: another replica of the operator may be in charge.
     #[must_use]
     pub fn not_leader() -> Self {
         Self::not_sent("this replica does not lead")
     }
 
-    /// It was not sent, since another operator may be in charge.
+    /// The request was not sent, since another operator may be in charge.
     #[must_use]
     pub fn not_sent(why: &str) -> Self {
         Self::new(0, NOT_SENT, format!("not sent: {why}"))
@@ -116,13 +116,13 @@ impl Refusal {
         Self::new(0, NO_ANSWER, format!("the API server did not answer within {} s", limit.as_secs()))
     }
 
-    /// It was not answered in time, see [`Self::no_answer`].
+    /// The request was not answered in time, see [`Self::no_answer`].
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
         self.reason == NO_ANSWER
     }
 
-    /// It was not sent, see [`Self::not_sent`].
+    /// The request was not sent, see [`Self::not_sent`].
     #[must_use]
     pub fn is_not_sent(&self) -> bool {
         self.reason == NOT_SENT

@@ -60,7 +60,7 @@ impl<C: Cluster> Reconcile<'_, C> {
                 self.deviations.insert("S2.19");
                 Ok(())
             }
-            // S2.15: a set that is gone is nobody's.
+            // S2.15: a ReplicaSet that is gone is nobody's.
             Err(refusal) if refusal.is_not_found() => {
                 self.forget(target);
                 Ok(())
@@ -73,7 +73,7 @@ impl<C: Cluster> Reconcile<'_, C> {
         let ignored = |refusal: &Refusal| refusal.is_not_found() || refusal.is_invalid();
         match self.cluster.change_owner(&self.observed.workload, change).await {
             Ok(_) => self.writes += 1,
-            // S2.14: gone, or no longer ours.
+            // S2.14: the ReplicaSet is gone, or no longer the Deployment's.
             Err(refusal) if ignored(&refusal) => {}
             Err(refusal) => return Err(refusal.into()),
         }

@@ -11,14 +11,14 @@ pub(crate) fn sighting(version: u64, replicas: i64, manager: &str) -> Sighting {
     Sighting { uid: "w".to_owned(), version, counters: counters(replicas), writer }
 }
 
-/// We write 3 replicas, somebody writes another number, and we are about to write 3 again.
+/// The operator writes 3 replicas, somebody writes another number, and the operator is about to write 3 again.
 struct Fight {
     rivalry: Rivalry,
     version: u64,
     now: Instant,
 }
 
-/// One Deployment that is left to a rival from then on.
+/// One Deployment that is left to a competing controller from then on.
 pub(crate) fn lost(now: Instant) -> Rivalry {
     let mut fight = Fight { now, ..Fight::new() };
     assert!((0..UNDONE_MAX).any(|_| fight.round("other").is_some()));
@@ -50,7 +50,7 @@ impl Fight {
         self.saw(sighting(version, 77, manager));
     }
 
-    /// One write of ours that is undone; the manager that we give way to.
+    /// One write of the operator that is undone; the manager that it gives way to.
     fn round(&mut self, manager: &str) -> Option<String> {
         self.write();
         self.foreign(manager);
@@ -92,29 +92,29 @@ fn slow_or_divided_foes_are_repaired() {
 #[test]
 fn what_is_no_undoing_does_not_count() {
     let mut fight = Fight::new();
-    // Many foreign writes between two of ours are one undoing, and a refused repair is none.
+    // Many foreign writes between two of the operator's are one undoing, and a refused repair is none.
     fight.write();
     for _ in 0..9 {
         fight.foreign("other");
         assert_eq!(fight.object(), None);
     }
-    // Before our first write.
+    // Before the operator's first write.
     let mut fight = Fight::new();
     for _ in 0..9 {
         fight.foreign("other");
         assert_eq!(fight.object(), None);
     }
-    // Another of us.
+    // Another operator.
     for _ in 0..9 {
         assert_eq!(fight.round(FIELD_MANAGER), None);
     }
-    // The sets have moved on: not what we wrote before.
+    // The ReplicaSets have moved on: the counters are not what the operator wrote before.
     for _ in 0..9 {
         fight.write();
         fight.foreign("other");
         assert!(fight.rivalry.objection(&counters(4), fight.now).is_none());
     }
-    // What we wrote still stands, whoever wrote something else.
+    // What the operator wrote still stands, although somebody wrote something else.
     for _ in 0..9 {
         fight.write();
         let version = fight.next();
@@ -133,7 +133,7 @@ fn silence_ends_it_and_one_more_undoing_begins_it_anew() {
         assert!(fight.yields(), "it is still heard of");
     }
     fight.now += RIVAL_SILENCE * 2 / 3;
-    // A change of the spec is not a word of the rival's.
+    // A change of the spec is not a write by the competing controller.
     let writer = fight.version;
     let version = fight.next();
     fight.saw(Sighting { version, ..sighting(writer, 77, "other") });

@@ -6,7 +6,7 @@ use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-/// Who we are in `metadata.managedFields`.
+/// The operator's name in `metadata.managedFields`.
 pub const FIELD_MANAGER: &str = "rollwright";
 
 /// Who wrote a status last, and when, by `metadata.managedFields`.

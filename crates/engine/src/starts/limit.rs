@@ -14,9 +14,9 @@ use crate::durations::{SLOTS_BREATH, SLOTS_REMEMBERED, SLOTS_TOLERANCE};
 const START: usize = 64;
 /// A server that refuses requests gets no more than this at the least.
 const LEAST: usize = 4;
-/// A bound for what is done at once after an idle time, whatever was measured before.
+/// A bound for what starts together after an idle time, whatever was measured before.
 const MOST: usize = 512;
-/// It grows by one for so many rollouts that are served soon, until it was too large for the first time.
+/// The limit grows by one for this many rollouts that are served soon, until it was too large for the first time.
 const BRISK: usize = 4;
 
 /// The limit, and what it was learned from.
@@ -59,7 +59,7 @@ impl Limit {
         }
         let took = now.saturating_duration_since(begun);
         if took > self.quickest(took, now) * 3 / 2 + SLOTS_TOLERANCE {
-            // Those that had begun before it was lowered tell of the time before.
+            // Rollouts that had begun before it was lowered show the time before.
             if self.lowered.is_none_or(|lowered| lowered < begun) {
                 self.lower((self.rollouts * 3 / 4).max(START.min(self.rollouts)), now);
             }

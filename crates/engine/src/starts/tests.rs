@@ -19,7 +19,7 @@ fn names(keys: &[Key]) -> Vec<String> {
     keys.iter().map(ToString::to_string).collect()
 }
 
-/// So many may be under way at a time.
+/// This many may be under way at a time.
 fn limited(rollouts: usize) -> Starts {
     Starts::new(Limit::fixed(rollouts))
 }
@@ -33,7 +33,7 @@ fn begins(starts: &mut Starts, text: &str, now: Instant) -> bool {
     is_now
 }
 
-/// Asks for all of these, and tells which may begin.
+/// Asks for all of these, and returns which may begin.
 fn begun(starts: &mut Starts, keys: &[&str], now: Instant) -> Vec<String> {
     let begun = keys.iter().filter(|text| begins(starts, text, now));
     begun.map(|text| (*text).to_owned()).collect()
@@ -43,7 +43,7 @@ fn begun(starts: &mut Starts, keys: &[&str], now: Instant) -> Vec<String> {
 fn the_next_one_begins_when_one_is_over() {
     let (mut starts, now) = (limited(2), Instant::now());
     assert_eq!(begun(&mut starts, &["a/1", "a/2", "a/3", "a/4"], now), ["a/1", "a/2"]);
-    // Who is under way may go on, however often it asks.
+    // A rollout under way may continue, however often it asks.
     assert!(starts.ask(&key("a/1"), now).is_now);
     assert!(!starts.ask(&key("a/3"), now).is_now);
     assert_eq!(names(&starts.ended(&key("a/2"), now)), ["a/3"]);
@@ -77,7 +77,7 @@ fn one_that_waits_for_its_pods_makes_room() {
     starts.served(&key("a/hangs"), at(900));
     assert!(!starts.ask(&key("a/2"), at(999)).is_now);
     assert!(starts.ask(&key("a/2"), at(1001)).is_now);
-    // It moves again: what has begun is held up by nobody, and takes no room that others have.
+    // The rollout moves again: what has begun is held up by nobody, and takes no room that others have.
     assert_eq!(names(&starts.moved(&key("a/hangs"), at(1050))), [""; 0]);
     assert_eq!(begun(&mut starts, &["a/3"], at(1060)), [""; 0]);
 }
@@ -141,10 +141,10 @@ fn who_waits_is_told_when_nothing_moves() {
 fn a_rollout_that_begins_no_more_keeps_no_other_one_waiting() {
     let (mut starts, now) = (Starts::new(Limit::fixed(1)), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3", "b/1"], now);
-    // It is paused while it waits.
+    // The rollout is paused while it waits.
     assert_eq!(names(&starts.declines(&key("b/1"), now)), [""; 0]);
     assert_eq!(starts.before(&key("b/1")), None);
-    // It got a slot, and meanwhile it is paused.
+    // The rollout got a slot, and meanwhile it is paused.
     assert_eq!(names(&starts.ended(&key("a/1"), now)), ["a/2"]);
     assert_eq!(names(&starts.declines(&key("a/2"), now)), ["a/3"]);
     // A rollout that has begun, with pods of both templates, is no start anymore either.
@@ -199,7 +199,7 @@ fn old() -> ReplicaSet {
     old
 }
 
-/// The set of the edited template.
+/// The ReplicaSet of the edited template.
 fn same(size: i64) -> ReplicaSet {
     let fingerprints = vec![edited().template.fingerprint];
     ReplicaSet { size, fingerprints, name: "web-2".to_owned(), uid: "uid-web-2".to_owned(), ..old() }
@@ -236,7 +236,7 @@ fn only_a_template_without_pods_that_replaces_others_makes_a_start() {
     assert!(!is_start(pinned, &[old(), declared]), "a pin of the declared revision");
 }
 
-/// A pin that ends leaves a `status.target` of its own, and none says yet that the declared revision is reverted.
+/// A pin that ends leaves a `status.target` of its own, and none reports yet that the declared revision is reverted.
 #[test]
 fn what_failed_begins_nothing_and_what_is_declared_anew_does() {
     let with = |action| {
@@ -265,8 +265,7 @@ fn what_failed_begins_nothing_and_what_is_declared_anew_does() {
     assert!(is_start(with(FailureAction::Revert), &[newer, failed()]), "it is tried again");
 }
 
-/// A cluster that makes the first pods of so many rollouts at a time, in 100 ms each. Its pods take eight
-/// seconds to be ready.
+/// A cluster that makes the first pods of this many rollouts at a time
 struct Cluster {
     lanes: usize,
     /// Until when each lane is busy, and with what.
@@ -274,8 +273,8 @@ struct Cluster {
     queue: VecDeque<Key>,
 }
 
-/// How long it takes until so many rollouts that are asked for at once have their first pods, and how many
-/// were under way at most.
+/// How long it takes until this many rollouts that are requested together have their first pods, and how many were
+/// under way at most.
 fn play(mut starts: Starts, lanes: usize, rollouts: usize) -> (Duration, usize) {
     let begin = Instant::now();
     let mut cluster = Cluster { lanes, busy: Vec::new(), queue: VecDeque::new() };
@@ -340,8 +339,8 @@ fn slow_pods_cost_no_place() {
     assert!(now - start < 4 * STILL_AFTER, "{:?}", now - start);
 }
 
-/// Pods are slow, so that nobody is waited for whose pods are there; and those of the template that is to be
-/// replaced are there all the time.
+/// Pods are slow, so that nothing waits for a rollout that has them; and those of the template to replace are there all
+/// the time.
 #[test]
 fn pods_of_the_old_template_use_up_no_slot() {
     let (mut starts, now) = (limited(1), Instant::now());

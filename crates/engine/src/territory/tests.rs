@@ -20,7 +20,7 @@ fn what_is_told_before_the_list_waits_for_it() {
     assert!(!territory.covers("ns"), "the Deployments are missing");
     assert!(territory.fill(Kind::Workloads, "ns", 9).is_some());
     assert!(territory.covers("ns"));
-    // A watch that lags tells of what the list has shown, and more.
+    // A watch that lags shows what the list has shown, and more.
     let told = |version| Change::Workload(workload("web", "w", "web", version).into(), Instant::now());
     assert!(territory.observe(told(9)).is_none());
     assert!(territory.observe(told(10)).is_some());

@@ -58,7 +58,7 @@ fn the_first_of_the_ladder_is_named() {
     assert_eq!(reason(&facts), Some(Reason::Rival));
     facts.rival_until = Some(now);
     assert_eq!(reason(&facts), Some(Reason::CacheBehind));
-    // It had time enough: the ladder reads live.
+    // The cache had time enough: the ladder reads live.
     facts.cache = Readiness::Overdue;
     assert_eq!(reason(&facts), Some(Reason::Cooldown));
     facts.is_settled = true;

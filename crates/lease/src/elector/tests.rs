@@ -90,7 +90,7 @@ fn ones_own_wall_clock_may_jump() {
 
 #[test]
 fn an_old_renewal_is_waited_for_as_a_new_one() {
-    // All candidates are new, and the lease says that it was renewed an hour ago.
+    // All candidates are new, and the lease shows that it was renewed an hour ago.
     let (mut server, _, _) = two();
     server.advance(seconds(3600));
     let mut c = candidate("c");
@@ -225,7 +225,7 @@ fn a_released_lease_is_taken_at_once() {
     let record = server.record();
     assert_eq!((record.holder.as_str(), record.duration_seconds, record.transitions), ("", 1, 0));
     assert_eq!(a.next(server.now, server.wall, 0.0), Todo::Done);
-    // It is told of the release by its watch.
+    // The candidate learns of the release from its watch.
     assert_eq!(server.run(&mut b, Answered), []);
     b.observe(server.now, server.reply());
     server.run(&mut b, Answered);
@@ -254,7 +254,7 @@ fn who_stands_by_takes_nothing_when_it_ends() {
     let (mut server, _, mut b) = two();
     b.resign();
     assert_eq!(server.run(&mut b, Answered), []);
-    // Even one whose takeover is under way only gives back.
+    // Even a candidate in the middle of a takeover only gives back.
     let (mut server, _, mut b) = two();
     server.advance(seconds(20));
     let Todo::Send(Request::Read) = b.next(server.now, server.wall, 0.0) else { panic!("a read") };

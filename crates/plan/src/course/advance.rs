@@ -1,8 +1,8 @@
 //! At which step the rollout of the declared ReplicaSet is, which one keeps the other pods meanwhile, and what of this
-//! is to be remembered (SP-2 to SP-6, SP-9; rollwright.dev only).
+//! the ReplicaSet has to remember (SP-2 to SP-6, SP-9; rollwright.dev only).
 //!
-//! The memory of it stands on the declared ReplicaSet, and is written with the size that follows from it. Without
-//! it, the rollout goes on at the first step that has room for what runs.
+//! The memory of it stands on the declared ReplicaSet, and is written with the size that follows from it. Without it,
+//! the rollout continues at the first step that has room for what runs.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -26,13 +26,13 @@ pub(crate) struct Advanced {
     pub(crate) fresh: Fresh,
     /// Where the declared revision is, if it runs and has steps.
     pub(crate) stage: Option<Stage>,
-    /// What the declared set is to remember, with what is reported then, if that is news.
+    /// What the declared ReplicaSet has to remember, with what is reported then, if that is news.
     pub(crate) memory: Option<(Memory, Vec<Event>)>,
     /// When the wait at the step ends by itself.
     pub(crate) due: Option<Timestamp>,
 }
 
-/// Where the rollout is, and how far it goes on.
+/// Where the rollout is, and how far it advances.
 pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Advanced {
     let Some(rollout) = Rollout::new(view, judgment) else { return Advanced::default() };
     let View { sets, .. } = view;
@@ -94,7 +94,8 @@ impl<'a> Rollout<'a> {
     }
 
     /// Where a revision begins that is declared now, or retried: at the first step, unless no other one has pods
-    /// (SP-4), or somebody has promoted it already. What was heard before a retry is not heard again.
+    /// (SP-4), or somebody has promoted it already. The operator does not repeat a request that it handled before a
+    /// retry.
     fn begin(&self, revision: i64) -> Fresh {
         let promote = asked(self.workload, PROMOTE, revision).filter(|_| !self.judgment.ruling.is_retried);
         let promoted = promote.as_ref().and_then(|text| self.promoted(text)).unwrap_or(0);
@@ -129,7 +130,7 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// The position at a step, with the set that keeps the other pods; `None` where there is none to do so.
+    /// The position at a step, with the ReplicaSet that keeps the other pods; `None` where there is none to do so.
     fn at(&self, step: usize) -> Option<Position> {
         let kept = self.view.sets.get(self.keeper()?)?.name.clone();
         let step = Some(step).filter(|step| *step < self.steps.end());
@@ -174,7 +175,7 @@ impl Advance<'_> {
     fn go_on(&mut self, is_held: bool) {
         let workload = self.rollout.workload;
         let now = whole_seconds(self.rollout.view.now);
-        // Paused and frozen, it stays, and the time begins anew after that.
+        // A paused or frozen rollout stays at its step, and the time starts again after that.
         let status = &workload.status;
         let stalled = status.condition(condition::STALLED).filter(|stalled| stalled.status == "True");
         let was_frozen =
@@ -207,7 +208,7 @@ impl Advance<'_> {
         while !is_frozen && self.leave_step(now) {}
     }
 
-    /// SP-2: an edited list goes on where what runs has room.
+    /// SP-2: after an edit of the list, the rollout continues where what runs has room.
     fn follow_list(&mut self) {
         let list = self.rollout.steps.digest();
         if self.position.list != list {
@@ -284,7 +285,7 @@ impl Advance<'_> {
             self.reached(step, is_void);
         }
         let is_over = wait.is_none() || is_void || end.is_some_and(|end| end <= now);
-        // The kept set may have been cut already, by a reconcile that ended before this set grew.
+        // The kept ReplicaSet may have been cut already, by a reconcile that ended before this ReplicaSet grew.
         if available.min(rollout.run().size) < ceiling || !is_over {
             return false;
         }

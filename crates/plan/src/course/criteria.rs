@@ -13,7 +13,7 @@ use crate::model::observed::{FailurePolicy, Observed, ReplicaSet, Workload};
 use crate::model::sets::Counted;
 use crate::model::status::Marks;
 
-/// Causes of which pods do not recover while nothing about them changes.
+/// Pods with these causes do not recover while nothing about them changes.
 const STUCK: [&str; 3] = ["ImagePull", "ContainerConfig", "CrashLoop"];
 
 /// The declared revision before its judge.
@@ -24,7 +24,7 @@ pub(crate) struct Case<'a> {
     pub(crate) set: &'a ReplicaSet,
     pub(crate) counted: Counted,
     pub(crate) memory: &'a Memory,
-    /// The set that a revert would run.
+    /// The ReplicaSet that a revert would run.
     pub(crate) fallback: Option<(&'a ReplicaSet, Counted)>,
     pub(crate) now: Timestamp,
 }
@@ -41,7 +41,7 @@ impl<'a> Case<'a> {
         ends.filter(|end| *end > self.now).min()
     }
 
-    /// Whether pods are to be read for it (FP-4).
+    /// Whether this criterion needs a reading of pods (FP-4).
     pub(crate) fn needs_evidence(&self) -> bool {
         self.policy.restarts.is_some() || self.policy.stuck_seconds.is_some() && !self.was_complete()
     }
@@ -56,7 +56,7 @@ impl<'a> Case<'a> {
         Memory { restarts_before, ..known }
     }
 
-    /// What the pods showed of this set.
+    /// What the pods showed of this ReplicaSet.
     pub(crate) fn evidence(&self) -> Option<&'a Evidence> {
         self.evidence_of(self.set)
     }
@@ -79,15 +79,15 @@ impl<'a> Case<'a> {
         self.fallback.is_some_and(|(_, fallback)| fallback.available.saturating_mul(2) < fallback.size)
     }
 
-    /// FP-2: the deadline has passed, which began anew when it was retried. Progress that no status reports yet,
-    /// because the operator was down, counts (FP-3).
+    /// FP-2: the deadline has passed. A retry restarts it. Progress that no status reports yet, because the operator
+    /// was down, counts (FP-3).
     fn late(&self) -> Option<String> {
         let deadline = self.is_late().filter(|_| !self.is_share_no_larger())?;
         Some(format!("it made no progress for {deadline} s"))
     }
 
-    /// Whether it has pods, and not all of them. A set that gets its first pods by this reconcile is not late, and one
-    /// with all its pods is not late any more.
+    /// Whether it has pods, and not all of them. A ReplicaSet that gets its first pods by this reconcile is not late,
+    /// and one with all its pods is not late any more.
     fn is_unfinished(&self) -> bool {
         let Counted { size, available, .. } = self.counted;
         let is_whole = size == self.observed.workload.replicas && available >= size;
@@ -99,7 +99,7 @@ impl<'a> Case<'a> {
         let workload = &self.observed.workload;
         let deadline = workload.progress_deadline_seconds.filter(|_| self.policy.deadline)?;
         let progressing = workload.status.condition(condition::PROGRESSING)?;
-        // The deadline begins anew when the Deployment is resumed, which this reconcile reports.
+        // The deadline restarts when the Deployment is resumed, which this reconcile reports.
         let is_running = progressing.reason != reason::DEPLOYMENT_PAUSED && self.is_unfinished();
         let is_late = is_running
             && !is_before(progressing, self.memory.retried)
@@ -192,7 +192,7 @@ impl<'a> Case<'a> {
         self.evidence_of(set).is_some_and(|evidence| pods(evidence) >= self.least(set))
     }
 
-    /// How many pods of a set must show it.
+    /// How many pods of a ReplicaSet must show it.
     fn least(&self, set: &ReplicaSet) -> i64 {
         self.policy.min_pods.of(set.status.replicas, Round::Up).unwrap_or(1).max(1)
     }

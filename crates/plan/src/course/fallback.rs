@@ -1,5 +1,5 @@
-//! Which of the other sets is the way back: the one that ran and served last, by the newest word of the user (FP-6,
-//! SP-3). What a user put aside is none of them, until it runs again.
+//! Which of the other ReplicaSets is the way back: the one that ran and served last, by the newest word of the user
+//! (FP-6, SP-3). What a user put aside is none of them, until it runs again.
 
 use crate::course::judge::Judgment;
 use crate::course::memory::{Memory, Note, Proof};
@@ -10,11 +10,11 @@ use crate::model::observed::ReplicaSet;
 use crate::model::revision;
 use crate::model::sets::Sets;
 
-/// When a set ran last, in revisions: its own, or the declared one that a pin ran it instead of, which is later.
+/// When a ReplicaSet ran last, in revisions: its own, or the declared one that a pin ran it instead of, which is later.
 type LastRun = (i64, bool);
 
 impl Judgment {
-    /// When a set ran last.
+    /// When a ReplicaSet ran last.
     pub(crate) fn last_run(&self, index: usize, set: &ReplicaSet) -> LastRun {
         let own = revision::of(set).or_zero();
         let pinned = self.memory(index).and_then(|memory| memory.instead_of).filter(|it| *it >= own);
@@ -35,7 +35,7 @@ impl Judgment {
                 && first_run(by) < own
                 && (last, by_pin) > (own, false)
         };
-        // It runs now, although this reconcile may have to give it its number.
+        // The declared ReplicaSet runs now, although this reconcile may have to give it its number.
         let declared = sets.declared().filter(|_| sets.declared.is_some_and(|it| self.of(it) == Proof::Good));
         let is_behind = |by: &ReplicaSet| sets.declared != Some(index) && first_run(by) < own;
         sets.olds().any(goes_behind) || declared.is_some_and(is_behind)
@@ -51,14 +51,14 @@ impl Judgment {
     }
 }
 
-/// The first revision that a set had.
+/// The first revision that a ReplicaSet had.
 pub(crate) fn first_run(set: &ReplicaSet) -> i64 {
     let history = set.annotations.get(REVISION_HISTORY).and_then(|history| history.split(',').next());
     history.and_then(|first| first.parse().ok()).unwrap_or_else(|| revision::of(set).or_zero())
 }
 
-/// What sets are to remember of a pin: which declared revision it put aside. Once that one runs after all, only those
-/// before it are.
+/// What ReplicaSets have to remember of a pin: which declared revision it put aside. Once that one runs after all, only
+/// those before it are aside.
 pub(crate) fn pins(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<Note> {
     if !judgment.is_asked() {
         return Vec::new();

@@ -29,20 +29,20 @@ const NO_POLICY: FailurePolicy = FailurePolicy {
 /// The verdicts of a reconcile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Judgment {
-    /// What each of the owned sets remembers, in their order; those that are missing are unproven.
+    /// What each of the owned ReplicaSets remembers, in their order; those that are missing are unproven.
     memories: Vec<Option<Memory>>,
-    /// Memory of a set that is good by what runs.
+    /// Memory of a ReplicaSet that is good by what runs.
     pub(crate) inferred: Option<Note>,
-    /// Index of the good set that ran last, the declared one aside.
+    /// Index of the good ReplicaSet that ran last, the declared one aside.
     pub(crate) fallback: Option<usize>,
-    /// That on the declared set.
+    /// The ruling on the declared ReplicaSet.
     pub(crate) ruling: Ruling,
 }
 
-/// The verdict on the declared set, or what is known on the way to one.
+/// The verdict on the declared ReplicaSet, or what is known on the way to one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ruling {
-    /// What it is to remember, if that is news.
+    /// What the ReplicaSet has to remember, if that is news.
     pub(crate) memory: Option<Memory>,
     /// How it failed, by the verdict that is stored.
     pub(crate) failure: Failure,
@@ -50,7 +50,7 @@ pub(crate) struct Ruling {
     pub(crate) is_retried: bool,
     /// When it was retried last.
     pub(crate) retried: Option<Timestamp>,
-    /// Whether its pods are to be read (FP-4).
+    /// Whether the planner needs a reading of its pods (FP-4).
     pub(crate) needs_evidence: bool,
     /// Since when it bakes (FP-1).
     pub(crate) bake: Option<BakeRecord>,
@@ -68,24 +68,24 @@ pub(crate) struct Failure {
 }
 
 impl Ruling {
-    /// Whether a failure is to be written.
+    /// Whether the reconcile has to write a failure.
     pub(crate) fn is_failure(&self) -> bool {
         self.memory.as_ref().is_some_and(|memory| memory.shown == Proof::Failed)
     }
 }
 
 impl Judgment {
-    /// What a set has shown.
+    /// What a ReplicaSet has shown.
     pub(crate) fn of(&self, set: usize) -> Proof {
         self.memory(set).map_or(Proof::Unproven, |memory| memory.shown)
     }
 
-    /// What a set remembers, as far as it counts.
+    /// What a ReplicaSet remembers, as far as it counts.
     pub(crate) fn memory(&self, set: usize) -> Option<&Memory> {
         self.memories.get(set)?.as_ref()
     }
 
-    /// The same, and if there is none, what is known of a set without memory.
+    /// The same, and if there is none, what is known of a ReplicaSet without memory.
     pub(crate) fn known(&self, index: usize, set: &ReplicaSet) -> Memory {
         self.memory(index).cloned().unwrap_or_else(|| Memory::known(set))
     }
@@ -96,7 +96,7 @@ impl Judgment {
     }
 }
 
-/// What each of the owned sets has shown. The caller asks only where no newer operator was.
+/// What each of the owned ReplicaSets has shown. The caller asks only where no newer operator was.
 pub(crate) fn judge(view: View<'_>) -> Judgment {
     let (workload, sets) = (view.workload(), view.sets);
     let has_rules = workload.failure_policy.is_some() || !workload.steps.is_empty();
@@ -127,7 +127,7 @@ pub(crate) fn judge(view: View<'_>) -> Judgment {
     Judgment { ruling: ruling.unwrap_or_default(), ..judgment }
 }
 
-/// FP-1, where no set has memory: the policy is new, or the annotations are lost.
+/// FP-1, where no ReplicaSet has memory: the policy is new, or the annotations are lost.
 fn infer(sets: &Sets<'_>, judgment: &Judgment) -> Option<Note> {
     let counted = |index: usize| sets.counted.get(index).copied().unwrap_or_default();
     let active: Vec<usize> = (0..sets.counted.len()).filter(|index| counted(*index).size > 0).collect();
@@ -149,8 +149,8 @@ fn infer(sets: &Sets<'_>, judgment: &Judgment) -> Option<Note> {
     Some(Note { set: index, memory, events: Vec::new() })
 }
 
-/// The verdict on the declared set; `None` if its revision is no number. A verdict is written first, and acted on once it
-/// is stored.
+/// The verdict on the declared ReplicaSet; `None` if its revision is no number. A verdict is written first, and acted
+/// on once it is stored.
 fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling> {
     let (workload, set) = (view.workload(), view.sets.get(declared)?);
     let revision = revision::of(set).number()?;

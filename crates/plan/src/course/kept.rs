@@ -1,4 +1,4 @@
-//! Which set keeps the other pods while a step lasts (SP-3), and whether there are steps at all (SP-4).
+//! Which ReplicaSet keeps the other pods while a step lasts (SP-3), and whether there are steps at all (SP-4).
 
 use crate::course::memory::{Memory, Proof};
 use crate::course::stage::Rollout;
@@ -6,8 +6,8 @@ use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::revision;
 
 impl Rollout<'_> {
-    /// The set that keeps the other pods: what ran and served last. `None` if nothing but the declared one serves: no
-    /// pod of another one is added for the sake of the steps.
+    /// The ReplicaSet that keeps the other pods: what ran and served last. `None` if nothing but the declared one
+    /// serves: no pod of another one is added for the sake of the steps.
     pub(crate) fn keeper(&self) -> Option<usize> {
         let is_proven = |(index, set): &(usize, &ReplicaSet)| self.is_good(*index) || self.bakes(set);
         let by_run =
@@ -37,12 +37,12 @@ impl Rollout<'_> {
         last.and_then(|last| self.idle_good().or(Some(last)))
     }
 
-    /// The good set that ran last, although it has no pods.
+    /// The good ReplicaSet that ran last, although it has no pods.
     pub(crate) fn idle_good(&self) -> Option<usize> {
         self.judgment.find_fallback(self.view.sets)
     }
 
-    /// The set that ran last, where nobody knows a good one. One that never left its steps did not run.
+    /// The ReplicaSet that ran last, where nobody knows a good one. One that never left its steps did not run.
     fn idle_newest(&self) -> Option<usize> {
         let ran = |it: &(usize, &ReplicaSet)| {
             self.judgment.of(it.0) != Proof::Failed && !self.is_aside(it) && !self.is_on_its_way(it.0)
@@ -65,7 +65,8 @@ impl Rollout<'_> {
         self.judgment.is_aside(self.view.sets, *index, set)
     }
 
-    /// Whether a set may still keep the other pods: one that was put aside and has none left does not get them back.
+    /// Whether a ReplicaSet may still keep the other pods: one that was put aside and has none left does not get them
+    /// back.
     pub(crate) fn still_keeps(&self, index: usize) -> bool {
         let set = self.view.sets.get(index).map(|set| (index, set));
         set.is_some_and(|it| has_pods(&it) || !self.is_aside(&it))
@@ -75,8 +76,8 @@ impl Rollout<'_> {
         self.judgment.of(index) == Proof::Good
     }
 
-    /// Whether the declared set has pods that serve, from before it was declared: it is good, or a rollout that was not
-    /// complete kept it.
+    /// Whether the declared ReplicaSet has pods that serve, from before it was declared: it is good, or a rollout that
+    /// was not complete kept it.
     pub(crate) fn serves(&self) -> bool {
         let Some(index) = self.view.sets.declared.filter(|_| self.run().is_active()) else { return false };
         let name = self.view.sets.declared().map(|set| &set.name);
@@ -96,7 +97,7 @@ impl Rollout<'_> {
     }
 }
 
-/// Whether a set has pods, or is about to.
+/// Whether a ReplicaSet has pods, or is about to.
 fn has_pods((_, set): &(usize, &ReplicaSet)) -> bool {
     set.is_active() || set.status.replicas > 0
 }

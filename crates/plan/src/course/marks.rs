@@ -5,11 +5,11 @@ use crate::model::observed::ReplicaSet;
 use crate::model::status::Marks;
 
 impl Marks {
-    /// The marks once a set of this revision reports what it does, at most the number of replicas each. Another
+    /// The marks once a ReplicaSet of this revision reports what it does, at most the number of replicas each. Another
     /// revision begins at what is there.
     pub(crate) fn raised(known: Option<&Self>, set: &ReplicaSet, revision: i64, replicas: i64) -> Self {
         if set.size == 0 {
-            // It begins again: its template was replaced for a moment, and came back.
+            // The revision begins again: its template was replaced for a moment, and was restored.
             return Self { revision, replicas, ..Self::default() };
         }
         let known = known.filter(|known| known.revision == revision).copied().unwrap_or_default();
@@ -25,8 +25,8 @@ impl Marks {
         }
     }
 
-    /// Whether these are progress after others: a new revision is, another number of replicas is not. A set that begins
-    /// again has all its time.
+    /// Whether these are progress after others: a new revision is, another number of replicas is not. A ReplicaSet that
+    /// begins again has all its time.
     pub(crate) fn improve(&self, known: Option<&Self>) -> bool {
         let Some(known) = known.filter(|known| known.revision == self.revision) else { return true };
         let within = |count: i64| count.min(known.replicas).min(self.replicas);
@@ -37,7 +37,7 @@ impl Marks {
             || is_higher(self.available, known.available)
     }
 
-    /// Whether the set of these has lost its size since.
+    /// Whether the ReplicaSet of these has lost its size since.
     pub(crate) fn begin_again(&self, known: &Self) -> bool {
         (self.revision, self.replicas) == (known.revision, known.replicas) && self.updated < known.updated
     }

@@ -1,5 +1,5 @@
-//! What a ReplicaSet remembers of its rollouts, as versioned JSON in an annotation: the verdict on a revision, and
-//! the requests that were heard (FP-1, FP-9). It survives the operator, the status, and a restore from a backup.
+//! What a ReplicaSet remembers of its rollouts, as versioned JSON in an annotation: the verdict on a revision, and the
+//! requests that the operator handled (FP-1, FP-9). It survives the operator, the status, and a restore from a backup.
 //!
 //! Also whether a newer operator was here: a field of the spec, or memory on a ReplicaSet, that this one does not
 //! know. A newer operator may run an older revision on purpose, or hold a rollout at a step. An operator that
@@ -27,13 +27,13 @@ pub(crate) enum Proof {
     /// Nothing yet, good or bad.
     #[default]
     Unproven,
-    /// That it serves: it was complete, and stayed so while it baked.
+    /// The revision serves: it was complete, and stayed so while it baked.
     Good,
-    /// That it does not.
+    /// The revision does not serve.
     Failed,
 }
 
-/// What a set remembers.
+/// What a ReplicaSet remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     /// The revision that all else is about; another one voids it.
@@ -44,7 +44,7 @@ pub(crate) struct Memory {
     pub(crate) cause: Option<String>,
     /// Whether somebody asked to abort it.
     pub(crate) is_aborted: bool,
-    /// The requests to abort, to retry, and to promote that were heard last: they are not heard again.
+    /// The last requests to abort, to retry, and to promote that the operator handled: it does not repeat them.
     pub(crate) abort: Option<String>,
     pub(crate) retry: Option<String>,
     pub(crate) promote: Option<String>,
@@ -64,10 +64,10 @@ pub(crate) struct Memory {
     pub(crate) walk: Option<Walk>,
 }
 
-/// Memory that is to be written to a set.
+/// Memory that the reconcile has to write to a ReplicaSet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// Index of the set.
+    /// Index of the ReplicaSet.
     pub(crate) set: usize,
     pub(crate) memory: Memory,
     /// What is reported once the memory is written.
@@ -75,7 +75,7 @@ pub(crate) struct Note {
 }
 
 impl Memory {
-    /// That of a set, if it can be read; what cannot be read counts as absent.
+    /// The memory of a ReplicaSet, if it can be read; what cannot be read counts as absent.
     pub(crate) fn of(set: &ReplicaSet) -> Option<Self> {
         let memory: Value = serde_json::from_str(set.annotations.get(ROLLOUT)?).ok()?;
         let text = |field: &str| memory.get(field).and_then(Value::as_str).map(str::to_owned);
@@ -107,12 +107,12 @@ impl Memory {
         })
     }
 
-    /// That of a set, unless it is about another revision (FP-1).
+    /// The memory of a ReplicaSet, unless it is about another revision (FP-1).
     pub(crate) fn valid(set: &ReplicaSet) -> Option<Self> {
         Self::of(set).filter(|memory| Some(memory.revision) == revision::of(set).number())
     }
 
-    /// The same, and if there is none, what is known of a set without memory: its revision.
+    /// The same, and if there is none, what is known of a ReplicaSet without memory: its revision.
     pub(crate) fn known(set: &ReplicaSet) -> Self {
         let revision = revision::of(set).or_zero();
         Self::valid(set).unwrap_or(Self { revision, ..Self::default() })
@@ -150,7 +150,7 @@ impl Memory {
         memory.to_string()
     }
 
-    /// That of a revision that is declared or retried now, with where it begins among its steps (SP-9).
+    /// The memory of a revision that is declared or retried now, with where it begins among its steps (SP-9).
     pub(crate) fn fresh(workload: &Workload, revision: i64, fresh: &Fresh, now: Timestamp) -> Self {
         let Fresh { walk, promote, promotion } = fresh.clone();
         let promotions = promotion.into_iter().collect();
@@ -167,7 +167,7 @@ impl Memory {
         self.since.is_some() || self.walk.is_some()
     }
 
-    /// With what is left of an earlier revision of the same set: only Good survives (FP-1).
+    /// With what is left of an earlier revision of the same ReplicaSet: only Good survives (FP-1).
     pub(crate) fn survived(self, known: Option<Self>) -> Self {
         match known.map(|known| known.shown) {
             Some(Proof::Good) => Self { shown: Proof::Good, ..self },

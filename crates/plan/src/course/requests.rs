@@ -22,10 +22,10 @@ pub(crate) fn asked(workload: &Workload, key: &str, revision: i64) -> Option<Str
 }
 
 impl Workload {
-    /// Whether the status has yet to show what became of the request under this key of annotations,
+    /// Whether the status has yet to show the outcome of the request under this key of annotations,
     /// [`keys::RETRY`](crate::model::keys::RETRY), [`keys::ABORT`](crate::model::keys::ABORT), or
-    /// [`keys::PROMOTE`](crate::model::keys::PROMOTE); `declared` is the declared ReplicaSet (FP-9, SP-6). No request about
-    /// another revision is due, nor one to retry what has not failed, or to promote what is at no step.
+    /// [`keys::PROMOTE`](crate::model::keys::PROMOTE); `declared` is the declared ReplicaSet (FP-9, SP-6). No request
+    /// about another revision is due, nor one to retry what has not failed, or to promote what is at no step.
     #[must_use]
     pub fn is_request_due(&self, declared: &ReplicaSet, key: &str) -> bool {
         let Some(revision) = revision::of(declared).number() else { return false };
@@ -41,7 +41,7 @@ impl Workload {
             let is_at_step = running.is_some_and(|record| record.step.is_some());
             return is_at_step && self.replicas > 0 && memory.promote != Some(text);
         }
-        // Once it is heard, only another verdict ends the new try.
+        // Once the operator has handled the request, only another verdict ends the new try.
         reports_failure && !(has_failed && memory.retry == Some(text))
     }
 

@@ -24,7 +24,7 @@ pub(crate) enum Situation {
 }
 
 impl Situation {
-    /// The same at a step, if the declared set runs and has any.
+    /// The same at a step, if the declared ReplicaSet runs and has any.
     pub(crate) fn at(self, step: Option<Stage>) -> Self {
         match self {
             Self::Declared(_) => Self::Declared(step),
@@ -33,12 +33,12 @@ impl Situation {
         }
     }
 
-    /// Whether the declared set runs.
+    /// Whether the declared ReplicaSet runs.
     pub(crate) fn is_declared(&self) -> bool {
         matches!(self, Self::Declared(_) | Self::Failed { .. })
     }
 
-    /// Index of the set that runs; `None` when it is not there.
+    /// Index of the ReplicaSet that runs; `None` when it is not there.
     pub(crate) fn run(&self, declared: Option<usize>) -> Option<usize> {
         match self {
             Self::Declared(_) | Self::Failed { .. } => declared,
@@ -47,7 +47,7 @@ impl Situation {
         }
     }
 
-    /// Where the declared set is among its steps, if it runs and has any.
+    /// Where the declared ReplicaSet is among its steps, if it runs and has any.
     pub(crate) fn stage(&self) -> Option<&Stage> {
         match self {
             Self::Declared(stage) | Self::Failed { stage, .. } => stage.as_ref(),
@@ -55,7 +55,7 @@ impl Situation {
         }
     }
 
-    /// Why another set runs than the declared one, as the reason of the conditions Progressing and Stalled.
+    /// Why another ReplicaSet runs than the declared one, as the reason of the conditions Progressing and Stalled.
     pub(crate) fn reason(&self) -> Option<&'static str> {
         match self {
             Self::Declared(_) | Self::Failed { .. } => None,

@@ -1,5 +1,5 @@
 //! Where a rollout is among its steps, and what it waits for there (SP-3, SP-5, SP-7). `advance.rs` decides how far it
-//! goes on.
+//! advances.
 
 use jiff::Timestamp;
 
@@ -19,11 +19,11 @@ pub(crate) struct Stage {
     pub(crate) step: usize,
     /// The step that ends the rollout.
     pub(crate) end: usize,
-    /// How many pods of the running set there may be.
+    /// How many pods of the running ReplicaSet there may be.
     pub(crate) ceiling: i64,
-    /// Index of the set that keeps the others; `None` if that one is gone.
+    /// Index of the ReplicaSet that keeps the others; `None` if that one is gone.
     pub(crate) keep: Option<usize>,
-    /// Indices of all other sets in the order in which they lose pods (SP-3).
+    /// Indices of all other ReplicaSets in the order in which they lose pods (SP-3).
     pub(crate) order: Vec<usize>,
     /// Whether the sizes are those of the step, at R or at the R of before (SP-7).
     pub(crate) is_at_rest: bool,
@@ -51,7 +51,7 @@ impl Wait {
 #[derive(Clone, Copy)]
 pub(crate) struct Rollout<'a> {
     pub(crate) view: View<'a>,
-    /// That of the view.
+    /// The Deployment of the view.
     pub(crate) workload: &'a Workload,
     pub(crate) steps: Steps<'a>,
     pub(crate) judgment: &'a Judgment,
@@ -71,12 +71,12 @@ impl<'a> Rollout<'a> {
         self.view.sets.counted.get(index).copied().unwrap_or_default()
     }
 
-    /// The numbers of the declared set.
+    /// The numbers of the declared ReplicaSet.
     pub(crate) fn run(&self) -> Counted {
         self.view.sets.declared.map_or_else(Counted::default, |index| self.counted(index))
     }
 
-    /// Index of the set that is kept.
+    /// Index of the ReplicaSet that is kept.
     pub(crate) fn kept(&self, position: &Position) -> Option<usize> {
         self.view
             .sets
@@ -125,8 +125,8 @@ impl<'a> Rollout<'a> {
         let (ceiling, run) = (self.ceiling(step), self.run());
         let kept = keep.map(|keep| self.counted(keep).size);
         let left = self.workload.replicas - ceiling;
-        // Without a pause, the kept set may have been cut for the next step already, by a reconcile that ended before
-        // this set grew.
+        // Without a pause, the kept ReplicaSet may have been cut for the next step already, by a reconcile that ended
+        // before this ReplicaSet grew.
         let has_pause = self.steps.get(step).is_some_and(|of| !of.until.is_empty());
         let is_cut = kept.is_some_and(|kept| kept < left) && !has_pause;
         let mut others = self.view.sets.olds().filter(|(index, _)| Some(*index) != keep);
@@ -140,7 +140,8 @@ impl<'a> Rollout<'a> {
             && sets.all(|(index, set)| Some(index) == keep && is_cut || set.is_served())
     }
 
-    /// SP-7. Each set is compared with the R that it was last scaled for: a reconcile may have ended between two.
+    /// SP-7. Each ReplicaSet is compared with the R that it was last scaled for: a reconcile may have ended between
+    /// two.
     fn is_at_rest(&self, step: usize, keep: Option<usize>) -> bool {
         let (kept, run) = (keep.map_or_else(Counted::default, |keep| self.counted(keep)), self.run());
         let replicas = |set: Counted| set.desired.unwrap_or(self.workload.replicas);

@@ -13,8 +13,7 @@ use crate::model::status::{CollisionRecord, Status};
 /// How many other names are tried for one template.
 const RETRIES_MAX: i64 = 3;
 
-/// Notes that `name` is taken: the next reconcile tries another one, up to the limit. Returns what is
-/// to be said of it.
+/// Notes that `name` is taken: the next reconcile tries another one, up to the limit. Returns the event to report.
 pub(crate) fn note(observed: &Observed, status: &mut Status, name: &str, now: Timestamp) -> Vec<Event> {
     let count = if observed.flavour.has_safeguards() { counted(observed, status, now) } else { 0 };
     if count <= RETRIES_MAX {
@@ -48,7 +47,7 @@ fn counted(observed: &Observed, status: &mut Status, now: Timestamp) -> i64 {
     count
 }
 
-/// The names for the set of the current template.
+/// The names for the ReplicaSet of the current template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     /// There is one to try.

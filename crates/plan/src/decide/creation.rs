@@ -15,7 +15,7 @@ use crate::model::template::pod_template_hash;
 use crate::moves::aim::Aim;
 use crate::moves::sizes::Moves;
 
-/// A set that is created, and what of it is read elsewhere.
+/// A ReplicaSet that is created, and what of it is read elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Creation {
     pub(crate) set: NewReplicaSet,
@@ -24,8 +24,8 @@ pub(crate) struct Creation {
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// The set that is created: where the moves want one, and there is a name for it (S4.6, NS-1). While another set
-/// runs, it is created without pods, so that the template has its revision (FP-11).
+/// The ReplicaSet that is created: where the moves want one, and there is a name for it (S4.6, NS-1). While another
+/// ReplicaSet runs, it is created without pods, so that the template has its revision (FP-11).
 ///
 /// # Errors
 /// With the question for the template.
@@ -53,7 +53,7 @@ pub(crate) fn creation(
     Ok(Some(Box::new(Creation { set, revision, deviation })))
 }
 
-/// The set that would be created (S4.7–S4.14).
+/// The ReplicaSet that would be created (S4.7–S4.14).
 ///
 /// # Errors
 /// With the question for the template.
@@ -103,7 +103,7 @@ pub fn set_name(deployment: &str, hash: &str) -> String {
     format!("{cut}-{hash}")
 }
 
-/// The revision of the declared set, there or to be created, once its upkeep is done.
+/// The revision of the declared ReplicaSet, there or to be created, once its upkeep is done.
 pub(crate) fn revision(sets: &Sets<'_>, upkeep: &Upkeep, creation: Option<&Creation>) -> Option<Revision> {
     let created = creation.map(|creation| Revision::Number(creation.revision));
     created.or_else(|| sets.declared().map(|set| Revision::read(upkeep.revision(set))))

@@ -24,29 +24,29 @@ pub(crate) struct Decisions<'a> {
     pub(crate) moves: &'a Moves,
     pub(crate) creation: Option<Box<Creation>>,
     pub(crate) rollback: Option<Box<Rollback>>,
-    /// What upkeep and moves write to sets.
+    /// What upkeep and moves write to ReplicaSets.
     pub(crate) writes: Vec<SetWrite>,
     pub(crate) history: &'a History,
 }
 
 impl Decisions<'_> {
-    /// Whether the template has its set once this is done.
+    /// Whether the template has its ReplicaSet once this is done.
     pub(crate) fn has_declared(&self) -> bool {
         self.declared_name().is_some()
     }
 
-    /// The name of the declared set, there or to be created.
+    /// The name of the declared ReplicaSet, there or to be created.
     pub(crate) fn declared_name(&self) -> Option<&str> {
         let found = self.view.sets.declared().map(|set| set.name.as_str());
         found.or_else(|| self.creation.as_ref().map(|creation| creation.set.name.as_str()))
     }
 
-    /// The set that runs, if it is there.
+    /// The ReplicaSet that runs, if it is there.
     pub(crate) fn running(&self) -> Option<&ReplicaSet> {
         self.aim.run.and_then(|run| self.view.sets.get(run))
     }
 
-    /// The name of the set that runs, there or to be created.
+    /// The name of the ReplicaSet that runs, there or to be created.
     pub(crate) fn running_name(&self) -> Option<&str> {
         if self.course.situation.is_declared() {
             return self.declared_name();
@@ -69,18 +69,18 @@ impl Decisions<'_> {
         matches!(self.aim.because, Because::Failed { .. })
     }
 
-    /// The revision of the declared set, there or to be created.
+    /// The revision of the declared ReplicaSet, there or to be created.
     pub(crate) fn revision(&self) -> Option<Revision> {
         creation::revision(self.view.sets, self.upkeep, self.creation.as_deref())
     }
 
-    /// The sum of sizes before any of them changes, if the running set does (S6.5).
+    /// The sum of sizes before any of them changes, if the running ReplicaSet does (S6.5).
     pub(crate) fn size_before_step(&self) -> Option<i64> {
         let grows = self.moves.is_up() || self.moves.is_up_again();
         grows.then(|| self.total())
     }
 
-    /// The sum of sizes, that of a set that is created with it.
+    /// The sum of sizes, that of a ReplicaSet that is created with it.
     fn total(&self) -> i64 {
         total(&self.view.sets.counted) + self.creation.as_ref().map_or(0, |creation| creation.set.size)
     }

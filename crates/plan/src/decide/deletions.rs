@@ -14,13 +14,13 @@ use crate::model::sets::Sets;
 use crate::moves::aim::{Aim, Because, Manner};
 use crate::moves::sizes::Moves;
 
-/// How many sets without a size there may be beyond the limit (NS-2).
+/// How many ReplicaSets without a size there may be beyond the limit (NS-2).
 const SPARE: usize = 5;
 
-/// The sets that a reconcile deletes.
+/// The ReplicaSets that a reconcile deletes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct History {
-    /// Those that make room for a set that is created (NS-2).
+    /// Those that make room for a ReplicaSet that is created (NS-2).
     pub(crate) room: Option<Deletions>,
     /// Those beyond the limit, once a rollout is complete (S11).
     pub(crate) surplus: Deletions,
@@ -28,7 +28,7 @@ pub(crate) struct History {
     pub(crate) spare: Option<Deletions>,
 }
 
-/// Some sets that go.
+/// Some ReplicaSets that go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deletions {
     /// Their indices, in order.
@@ -39,23 +39,23 @@ pub(crate) struct Deletions {
     pub(crate) deviations: Vec<&'static str>,
 }
 
-/// What a choice of sets depends on.
+/// What a choice of ReplicaSets depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct CleanUp<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) sets: &'a Sets<'a>,
-    /// The size of the set that is created.
+    /// The size of the ReplicaSet that is created.
     pub(crate) created: Option<i64>,
     pub(crate) upkeep: &'a Upkeep,
-    /// The set that is created, once it is there.
+    /// The ReplicaSet that is created, once it is there.
     pub(crate) creation: Option<&'a Creation>,
     /// Writes that come before.
     pub(crate) writes: &'a [SetWrite],
-    /// Indices of the sets that are never deleted: the fallback (FP-9), and the one that a step keeps (SP-3).
+    /// Indices of the ReplicaSets that are never deleted: the fallback (FP-9), and the one that a step keeps (SP-3).
     pub(crate) kept: [Option<usize>; 2],
 }
 
-/// The sets that go: to make room for a new one, because a rollout is complete, and because there are
+/// The ReplicaSets that go: to make room for a new one, because a rollout is complete, and because there are
 /// too many although none completes.
 pub(crate) fn history(clean_up: &CleanUp<'_>, aim: &Aim, moves: &Moves) -> History {
     // The room is made before anything else is done.
@@ -145,7 +145,7 @@ impl<'a> CleanUp<'a> {
         Self { observed, sets, created, upkeep, creation, writes, kept: aim.stays() }
     }
 
-    /// By how many the sets without a size exceed the cap of NS-2, one that is created included.
+    /// By how many the ReplicaSets without a size exceed the cap of NS-2, one that is created included.
     fn excess(&self, gone: &[usize]) -> usize {
         let Some(limit) = self.observed.workload.revision_history_limit else { return 0 };
         let left = self.sets.all.iter().enumerate().filter(|(index, _)| !gone.contains(index));
@@ -166,7 +166,7 @@ impl<'a> CleanUp<'a> {
 }
 
 impl Deletions {
-    /// The condition that says that there is no room (NS-2).
+    /// The condition for a Deployment that has no room (NS-2).
     pub(crate) fn edit(&self, now: Timestamp) -> Edit {
         if !self.is_short {
             return Edit::Drop(condition::REVISION_LIMIT_REACHED);
@@ -195,7 +195,8 @@ fn surplus(workload: &Workload, sets: &Sets<'_>, kept: [Option<usize>; 2], gone:
     limit.and_then(|limit| usize::try_from(count.saturating_sub(limit)).ok()).unwrap_or(0)
 }
 
-/// Old sets that nobody deletes yet, oldest first (S11.3), without those that stay, and the one that a pin names (FP-9).
+/// Old ReplicaSets that nobody deletes yet, oldest first (S11.3), without those that stay, and the one that a pin names
+/// (FP-9).
 fn candidates<'a>(
     workload: &Workload,
     sets: &Sets<'a>,
@@ -209,7 +210,7 @@ fn candidates<'a>(
     sets.olds().filter(move |(index, set)| may_go(*index, set))
 }
 
-/// As it was seen: a set that this reconcile takes down to 0 still has its pods (S11.5).
+/// As it was seen: a ReplicaSet that this reconcile takes down to 0 still has its pods (S11.5).
 fn is_idle(set: &ReplicaSet) -> bool {
     set.size == 0 && is_empty(set) && !set.deleting
 }

@@ -8,7 +8,8 @@ use crate::model::observed::{DryRun, Observed, ReplicaSet};
 use crate::model::selector::LabelSelector;
 use crate::model::sets::Sets;
 
-/// The owned sets of a snapshot; or what is to be adopted, released or found out before there can be a plan.
+/// The owned ReplicaSets of a snapshot; or what the operator has to adopt, release, or find out before there can be a
+/// plan.
 pub(crate) fn identify(observed: &Observed) -> Result<Sets<'_>, Step> {
     let workload = &observed.workload;
     // S2.10: an empty selector would select everything; nothing is touched.
@@ -25,8 +26,8 @@ pub(crate) fn identify(observed: &Observed) -> Result<Sets<'_>, Step> {
     Ok(Sets::new(owned, declared, workload))
 }
 
-/// The oldest set that carries the template (S4.1). On rollwright.dev, if none says so, the server
-/// is asked which template it would store, and sets are compared with that.
+/// The oldest ReplicaSet that carries the template (S4.1). On rollwright.dev, if no annotation names it, the planner
+/// asks the server which template it would store, and compares ReplicaSets with that.
 fn declared(observed: &Observed, owned: &[&ReplicaSet]) -> Result<Option<usize>, Ask> {
     let fingerprint = &observed.workload.template.fingerprint;
     let carries = owned.iter().position(|set| set.carries(fingerprint));

@@ -6,8 +6,8 @@ use crate::model::action::Ask;
 use crate::model::observed::ReplicaSet;
 use crate::moves::aim::Aim;
 
-/// The gate: old sets report pods, or pods of theirs are neither failed nor finished; a pod
-/// that is terminating still counts (S7.2, S7.3). Pods of the running set never do (S7.4).
+/// The gate: old ReplicaSets report pods, or pods of theirs are neither failed nor finished; a pod
+/// that is terminating still counts (S7.2, S7.3). Pods of the running ReplicaSet never do (S7.4).
 ///
 /// # Errors
 /// With the question for pods, where their answer matters.
@@ -15,7 +15,7 @@ pub(crate) fn still_run(view: View<'_>, aim: &Aim) -> Result<bool, Ask> {
     if would_hold_up(view, aim) { others_run(view, aim.run) } else { Ok(others_report(view, aim.run)) }
 }
 
-/// Whether pods of any other set than this one run.
+/// Whether pods of any other ReplicaSet than this one run.
 ///
 /// # Errors
 /// With the question for pods, where their answer matters.

@@ -4,7 +4,7 @@ use crate::model::action::{OwnerChange, Target};
 use crate::model::observed::{Observed, ReplicaSet};
 use crate::model::selector::LabelSelector;
 
-/// The sets that are owned already, and those that are to be adopted or released.
+/// The ReplicaSets that are owned already, and those that the operator has to adopt or release.
 pub(crate) struct Ownership<'a> {
     pub(crate) owned: Vec<&'a ReplicaSet>,
     pub(crate) changes: Vec<OwnerChange>,

@@ -16,7 +16,7 @@ use crate::moves::{recreate, scale};
 /// The ladder of situations. Its order is the policy (S3.5–S3.10).
 ///
 /// # Errors
-/// With what is to be found out first.
+/// What the engine has to find out first.
 pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
     unmixed(view, first_that_holds(view, course, request)?)
 }
@@ -38,10 +38,10 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
         return Ok(aim.frozen_if(is_stale, Because::NewerSpec(words.clone()), workload));
     }
     if course.situation == Situation::PinTargetMissing {
-        // Nothing is started in the place of a set that is gone.
+        // Nothing is started in the place of a ReplicaSet that is gone.
         return Ok(aim.frozen_if(is_stale, Because::PinTargetMissing, workload));
     }
-    // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). Resuming goes on from what is there (S13.5).
+    // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). A resumed rollout continues from what is there (S13.5).
     if workload.paused {
         return Ok(aim.frozen(Because::Paused, workload));
     }
@@ -56,9 +56,9 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
     if let Situation::Failed { reason, .. } = course.situation {
         return Ok(aim.frozen(Because::Failed { reason }, workload));
     }
-    // S3.9, S3.12: a new template waits until the old sets follow R.
+    // S3.9, S3.12: a new template waits until the old ReplicaSets follow R.
     let scaling = scale::event(&sets.counted, &aim);
-    // FP-10: on the way back, the rolling update follows R, and no bad set grows.
+    // FP-10: on the way back, the rolling update follows R, and no bad ReplicaSet grows.
     if scaling.is_event && aim.bad.is_empty() {
         return Ok(aim.frozen(Because::Scaling, workload));
     }
@@ -85,7 +85,7 @@ fn rolling_back(observed: &Observed, aim: Aim, revision: i64) -> Aim {
 fn without_selector(observed: &Observed) -> Because {
     let workload = &observed.workload;
     let mut labels = workload.template.labels.clone();
-    // A set has a hash label of its own; the user's would match none.
+    // A ReplicaSet has a hash label of its own; the user's would match none.
     labels.remove(keys::HASH_LABEL);
     let is_absent = workload.selector.is_none();
     if observed.flavour.is_custom_resource() && is_absent && !labels.is_empty() && !workload.deleting {
@@ -96,9 +96,9 @@ fn without_selector(observed: &Observed) -> Because {
     }
 }
 
-/// The numbers of S6, if they can be read, and names for a set that is to be created.
+/// The numbers of S6, if they can be read, and names for a ReplicaSet to create.
 fn rolling(view: View<'_>, course: &Course, aim: Aim) -> Aim {
-    // S6.7: the surge is read where the running set is to grow.
+    // S6.7: the planner reads the surge where the running ReplicaSet has to grow.
     let size = aim.run.and_then(|run| view.sets.counted.get(run)).map(|run| run.size);
     if size.is_some_and(|size| size < aim.ceiling)
         && let Err(error) = view.workload().strategy.cap(aim.total)
@@ -109,7 +109,7 @@ fn rolling(view: View<'_>, course: &Course, aim: Aim) -> Aim {
     named(view, course, Aim { gate, ..aim })
 }
 
-/// Old sets go first, then their pods; only then the running set is due (S7.1, S7.2).
+/// Old ReplicaSets go first, then their pods; only then the running ReplicaSet is due (S7.1, S7.2).
 fn recreating(view: View<'_>, course: &Course, aim: Aim) -> Result<Aim, Ask> {
     if recreate::has_active_old(&view.sets.counted, &aim) {
         return Ok(aim);
@@ -120,8 +120,8 @@ fn recreating(view: View<'_>, course: &Course, aim: Aim) -> Result<Aim, Ask> {
     Ok(named(view, course, aim))
 }
 
-/// Under Recreate, whatever happens to R, no pod comes beside pods of another set (S7.1; rollwright.dev). Upstream
-/// follows R (S8.3).
+/// Under Recreate, whatever happens to R, no pod comes beside pods of another ReplicaSet (S7.1; rollwright.dev).
+/// Upstream follows R (S8.3).
 fn unmixed(view: View<'_>, aim: Aim) -> Result<Aim, Ask> {
     let promises = view.observed.flavour.has_safeguards() && view.workload().strategy == Strategy::Recreate;
     if !promises || aim.gate != Gate::Frozen {
@@ -138,10 +138,10 @@ fn unmixed(view: View<'_>, aim: Aim) -> Result<Aim, Ask> {
     Ok(Aim { gate: Gate::Shut, ..aim })
 }
 
-/// Without a name for the declared set nothing moves (NS-1).
+/// Without a name for the declared ReplicaSet nothing moves (NS-1).
 fn named(view: View<'_>, course: &Course, aim: Aim) -> Aim {
     match collision::names(view.observed, view.now) {
-        // A set that is pinned has its name.
+        // A ReplicaSet that is pinned has its name.
         Names::Held(until) if view.sets.declared.is_none() && course.situation.is_declared() => {
             aim.shut(Because::NamesTaken(until))
         }

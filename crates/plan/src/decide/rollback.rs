@@ -22,14 +22,14 @@ use crate::moves::aim::{Aim, Because};
 /// template that was not there before; then a `rollbackTo` was left in a repository.
 const REPEATS_MAX: usize = 3;
 
-/// What becomes of `spec.rollbackTo`.
+/// The outcome of `spec.rollbackTo`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
     /// Nobody asks for anything.
     None,
-    /// It is carried out; 0 is the previous revision.
+    /// The rollback is carried out; 0 is the previous revision.
     Granted(i64),
-    /// It stays untouched, and the rollout goes on without it.
+    /// The request stays untouched, and the rollout continues without it.
     Refused(Box<Refusal>),
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Request {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) condition: Condition,
-    /// What a new refusal is told by; one that stands was told before.
+    /// The record and the event that report a new refusal; a refusal that stands was reported before.
     pub(crate) news: Option<(RollbackRecord, Event)>,
 }
 
@@ -88,8 +88,8 @@ impl Request {
     }
 }
 
-/// The rollbacks that count against the limit: of the last ten minutes, and none once a
-/// template is there that no recent rollback replaced or put back. `set` is that of the current template.
+/// The rollbacks that count against the limit: of the last ten minutes, and none once a template is there that no
+/// recent rollback replaced or restored. `set` is that of the current template.
 fn recent(workload: &Workload, set: Option<&ReplicaSet>, now: Timestamp) -> Vec<RecentRollback> {
     let Some(record) = &workload.status.ours.rollback else { return Vec::new() };
     if !record.recent.iter().any(|entry| concerns_current(workload, set, entry)) {
@@ -102,9 +102,9 @@ fn recent(workload: &Workload, set: Option<&ReplicaSet>, now: Timestamp) -> Vec<
     record.recent.iter().filter(is_recent).cloned().collect()
 }
 
-/// Whether a rollback replaced or put back the current template, or one that differs in its text
-/// only: a rollback puts back what the server stored, defaults included, and applying the
-/// manifest again leaves those in place; the ReplicaSet stands for all these texts.
+/// Whether a rollback replaced or restored the current template, or one that differs in its text only. A rollback
+/// restores what the server stored, defaults included, and applying the manifest again leaves those in place. The
+/// ReplicaSet stands for all these texts.
 fn concerns_current(workload: &Workload, set: Option<&ReplicaSet>, entry: &RecentRollback) -> bool {
     let is = |text: &str| entry.from == text || entry.to == text;
     is(workload.template.fingerprint.as_str())
@@ -115,9 +115,9 @@ fn concerns_current(workload: &Workload, set: Option<&ReplicaSet>, entry: &Recen
 #[derive(Clone, Debug)]
 pub(crate) struct Rollback {
     pub(crate) write: RollBack,
-    /// What is said once the template is back.
+    /// The event once the template is restored.
     pub(crate) done: Option<Event>,
-    /// What is said where nothing is put back: before the write, as upstream does (S10.6).
+    /// The event where nothing is restored: before the write, as upstream does (S10.6).
     pub(crate) warning: Option<Event>,
     /// Index of the target, and annotations that it gets.
     pub(crate) mark: Option<(usize, Map)>,
@@ -126,7 +126,7 @@ pub(crate) struct Rollback {
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 enum RollbackOutcome<'a> {
     Done { revision: i64, index: usize, set: &'a ReplicaSet, template: Template },
     NotFound(&'static str),
@@ -134,10 +134,10 @@ enum RollbackOutcome<'a> {
 }
 
 /// A request is carried out (S10.3–S10.9), where the aim is that. `declared` is the revision of the declared
-/// set, there or to be created.
+/// ReplicaSet, there or to be created.
 ///
 /// # Errors
-/// With the question for the template that is put back.
+/// With the question for the template to restore.
 pub(crate) fn rollback(
     view: View<'_>,
     aim: &Aim,
@@ -179,7 +179,7 @@ pub(crate) fn rollback(
 }
 
 impl Rollback {
-    /// Nothing is put back (S10.8).
+    /// The operator restores nothing (S10.8).
     fn cleared(warning: Event) -> Self {
         Self {
             write: RollBack { template: None, annotations: BTreeMap::new() },
@@ -200,7 +200,7 @@ fn choose<'a>(
     wanted: i64,
 ) -> Result<RollbackOutcome<'a>, Ask> {
     let is_wanted = |revision: Revision| revision != Revision::Garbage && revision.or_zero() == wanted;
-    // Old sets first, then the declared one.
+    // Old ReplicaSets first, then the declared one.
     let Some((index, set)) = sets.olds().find(|(_, set)| is_wanted(revision::of(set))) else {
         return Ok(if declared.is_some_and(is_wanted) {
             RollbackOutcome::Unchanged { revision: wanted }
@@ -222,7 +222,7 @@ fn choose<'a>(
     }
 }
 
-/// The target set gets the fingerprint of the template that is about to be written, so that
+/// The target ReplicaSet gets the fingerprint of the template that is about to be written, so that
 /// it is found again whatever the server made of that template.
 fn mark(observed: &Observed, set: &ReplicaSet, template: &Template) -> Option<Map> {
     let fingerprint = observed.flavour.fingerprint(template);
@@ -230,8 +230,8 @@ fn mark(observed: &Observed, set: &ReplicaSet, template: &Template) -> Option<Ma
     is_missing.then(|| Map::from([(FINGERPRINTS.to_owned(), fingerprint.appended_to(&set.fingerprints))]))
 }
 
-/// The Deployment's annotations after the rollback (S10.7): those of the set come back, but for who changed
-/// it: that is who asked for the rollback. On rollwright.dev only the change-cause does.
+/// The Deployment's annotations after the rollback (S10.7): the operator restores those of the ReplicaSet, except for
+/// the author, which is the user who asked for the rollback. On rollwright.dev it restores only the change-cause.
 fn annotations(observed: &Observed, set: &ReplicaSet) -> BTreeMap<String, Option<String>> {
     let present = &observed.workload.annotations;
     let mut changes = BTreeMap::new();

@@ -13,30 +13,31 @@ use crate::moves::aim::{Aim, Because};
 
 /// What the API server lets all annotations of an object come to, in bytes of keys and values.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
-/// What of it is kept free for the annotations that we add to a set: revision, history, sizes and
+/// What of it stays free for the annotations that the operator adds to a ReplicaSet: revision, history, sizes and
 /// fingerprints.
 const ROOM_FOR_OURS: usize = 8 * 1024;
 
-/// What of the declared set is not as it should be, sizes aside.
+/// What of the declared ReplicaSet is not as it should be, sizes aside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Upkeep {
     /// Annotations to set.
     pub(crate) annotations: Map,
     /// `minReadySeconds` from and to.
     pub(crate) min_ready_seconds: Option<(i64, i64)>,
-    /// Index of the set that runs in the place of the declared one, and its `minReadySeconds` from and to (FP-11).
+    /// Index of the ReplicaSet that runs in the place of the declared one, and its `minReadySeconds` from and to
+    /// (FP-11).
     pub(crate) instead: Option<(usize, (i64, i64))>,
     /// Rules from which it deviates on purpose.
     pub(crate) deviations: Vec<&'static str>,
 }
 
 impl Upkeep {
-    /// Whether the set is out of step.
+    /// Whether the ReplicaSet is out of step.
     pub(crate) fn is_needed(&self) -> bool {
         !self.annotations.is_empty() || self.min_ready_seconds.is_some()
     }
 
-    /// An annotation of the declared set once this is done.
+    /// An annotation of the declared ReplicaSet once this is done.
     pub(crate) fn annotation<'a>(&'a self, declared: &'a ReplicaSet, key: &str) -> Option<&'a str> {
         self.annotations.get(key).or_else(|| declared.annotations.get(key)).map(String::as_str)
     }
@@ -47,13 +48,13 @@ impl Upkeep {
     }
 }
 
-/// S4.3: nothing, if the declared set is not there.
+/// S4.3: nothing, if the declared ReplicaSet is not there.
 pub(crate) fn upkeep(view: View<'_>, course: &Course, aim: &Aim) -> Upkeep {
     let instead = instead(view, course, aim);
     Upkeep { instead, ..of_declared(view, course, aim) }
 }
 
-/// Pods of the set that runs become available as the Deployment says, whichever set that is (FP-11).
+/// Pods of the ReplicaSet that runs become available as the Deployment asks, whichever ReplicaSet that is (FP-11).
 fn instead(view: View<'_>, course: &Course, aim: &Aim) -> Option<(usize, (i64, i64))> {
     let is_any = !course.situation.is_declared() && aim.is_known();
     let index = aim.run.filter(|_| is_any)?;
@@ -71,14 +72,14 @@ fn of_declared(view: View<'_>, course: &Course, aim: &Aim) -> Upkeep {
         ..annotations(view, course, set)
     };
     if matches!(aim.because, Because::Deleting) {
-        // S3.5: upstream writes to the set all the same.
+        // S3.5: upstream writes to the ReplicaSet all the same.
         let deviations = upkeep.deviations.iter().copied().chain(upkeep.is_needed().then_some("S3.5"));
         return Upkeep { deviations: deviations.collect(), ..Upkeep::default() };
     }
     upkeep
 }
 
-/// The annotations of the declared set that are not as they should be (S4.13, S5.3–S5.5).
+/// The annotations of the declared ReplicaSet that are not as they should be (S4.13, S5.3–S5.5).
 fn annotations(view: View<'_>, course: &Course, set: &ReplicaSet) -> Upkeep {
     let View { observed, sets, now } = view;
     let Next { number: next, deviation } = revision::next_of(sets);
@@ -116,11 +117,11 @@ fn annotations(view: View<'_>, course: &Course, set: &ReplicaSet) -> Upkeep {
     Upkeep { annotations: wanted, deviations, ..Upkeep::default() }
 }
 
-/// What of the Deployment's annotations its set gets, beside those that it has (S4.13), without
+/// What of the Deployment's annotations its ReplicaSet gets, beside those that it has (S4.13), without
 /// what is settled already: most reconciles copy nothing. On rollwright.dev, what has no room there is left
 /// out: a rollout does not fail for want of a copy.
 pub(crate) fn copied(flavour: Flavour, workload: &Workload, present: &Map) -> Map {
-    // S4.13: until a rollback is carried out, the person is the one who asked for it, not the one of this set.
+    // S4.13: until a rollback is carried out, the person is the one who asked for it, not the one of this ReplicaSet.
     let is_of_another = |key: &str| key == CHANGED_BY && workload.rollback_to.is_some();
     // What is there as it should be takes no more room.
     let is_left = |(key, value): &(&String, &String)| {
@@ -132,7 +133,7 @@ pub(crate) fn copied(flavour: Flavour, workload: &Workload, present: &Map) -> Ma
         return copied;
     }
     let length = |key: &str, value: &str| key.len().saturating_add(value.len());
-    // Nothing is removed from a set, so what it has counts until it is overwritten.
+    // Nothing is removed from a ReplicaSet, so what it has counts until it is overwritten.
     let add = |used: usize, (key, value): (&String, &String)| used.saturating_add(length(key, value));
     let mut used = present.iter().fold(ROOM_FOR_OURS, add);
     let mut fitting = Map::new();

@@ -12,10 +12,10 @@ use crate::model::sets::Sets;
 use crate::model::written::reads;
 use crate::moves::sizes::{Moves, Resize};
 
-/// The write to a set, and what is said once it is done.
+/// The write to a ReplicaSet, and the event once it is done.
 #[derive(Clone, Debug)]
 pub(crate) struct SetWrite {
-    /// Index of the set.
+    /// Index of the ReplicaSet.
     pub(crate) set: usize,
     pub(crate) update: UpdateReplicaSet,
     /// Whether a cut or a share of R is in it.
@@ -23,7 +23,7 @@ pub(crate) struct SetWrite {
     pub(crate) events: Vec<Event>,
 }
 
-/// The writes in the order in which upkeep and moves first come to the sets.
+/// The writes in the order in which upkeep and moves first come to the ReplicaSets.
 pub(crate) fn writes(view: View<'_>, upkeep: &Upkeep, moves: &Moves, notes: &[Note]) -> Vec<SetWrite> {
     let sets = view.sets;
     let mut writes = sized(view, upkeep, moves);
@@ -90,7 +90,7 @@ pub(crate) fn update(set: &ReplicaSet, annotations: Map) -> UpdateReplicaSet {
     }
 }
 
-/// Joins a step of sizes to the write of its set. Nothing, if size and annotations are right (S8.9).
+/// Joins a step of sizes to the write of its ReplicaSet. Nothing, if size and annotations are right (S8.9).
 fn join<'a>(
     writes: &'a mut Vec<SetWrite>,
     counts: [(&'static str, i64); 2],
@@ -118,7 +118,7 @@ fn join<'a>(
     Some(write)
 }
 
-/// The replicas annotations that a set does not have as they should be (S4.14); in the middle of a
+/// The replicas annotations that a ReplicaSet does not have as they should be (S4.14); in the middle of a
 /// rollout mostly none.
 fn stale(counts: [(&'static str, i64); 2], set: &ReplicaSet) -> Map {
     let is_stale = |(key, count): &(&'static str, i64)| {

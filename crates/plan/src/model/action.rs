@@ -51,7 +51,7 @@ pub enum Ask {
 pub enum OwnerChange {
     /// Make the Deployment the controller of an orphan (S2.15–S2.17).
     Adopt(Target),
-    /// Stop being the controller of a set whose labels do not match (S2.14).
+    /// Stop being the controller of a ReplicaSet with labels that do not match (S2.14).
     Release(Target),
 }
 
@@ -80,7 +80,7 @@ pub struct Plan {
     pub actions: Vec<Planned>,
     /// Events that do not depend on an action.
     pub events: Vec<Event>,
-    /// When to look again without being told.
+    /// When to look again without an event.
     pub requeue: Requeue,
     /// Why the rollout is where it is, for people.
     pub why: Why,
@@ -92,8 +92,8 @@ pub struct Plan {
     pub error: Option<String>,
     /// Rules from which a branch deviated on purpose (docs/deviations.md).
     pub deviations: BTreeSet<&'static str>,
-    /// The status as it is to be written when the creation of the new ReplicaSet fails; `None` when
-    /// none is created, or another one runs (FP-11).
+    /// The status to write when the creation of the new ReplicaSet fails; `None` when none is created, or another one
+    /// runs (FP-11).
     pub(crate) if_create_refused: Option<Box<Status>>,
     /// Of a rolling update that takes steps of upstream's next reconciles too (S6.5): the sum of sizes that
     /// upstream's first status is computed from.
@@ -129,7 +129,7 @@ pub struct Awaited {
     pub refusal: Option<SetFailure>,
 }
 
-/// An action and what to say once it is done.
+/// An action, and what to report once it is done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     /// What to do.
@@ -138,7 +138,7 @@ pub struct Planned {
     pub events: Vec<Event>,
 }
 
-/// The whole list of our powers over Deployments and ReplicaSets, adoption and release aside.
+/// The whole list of the operator's powers over Deployments and ReplicaSets, adoption and release aside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Persist the selector taken from the template's labels (rollwright.dev).
@@ -200,7 +200,7 @@ pub enum Purpose {
     Sync,
     /// A new size.
     Scale,
-    /// An old set shrinks in a rolling update (S6.8–S6.13).
+    /// An old ReplicaSet shrinks in a rolling update (S6.8–S6.13).
     ScaleDownOld,
 }
 
@@ -222,7 +222,7 @@ pub struct StatusWrite {
 /// The outcome of a rollback request, written to the Deployment itself (S10.7, S10.8).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RollBack {
-    /// The template to put back; `None` only clears the request.
+    /// The template to restore; `None` only clears the request.
     pub template: Option<Template>,
     /// Annotations to set (`Some`) or remove (`None`); the request's own is removed besides.
     pub annotations: BTreeMap<String, Option<String>>,
@@ -273,7 +273,7 @@ impl Event {
     }
 }
 
-/// When to look at the Deployment again without being told.
+/// When to look at the Deployment again without an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Requeue {
     /// When something changes.

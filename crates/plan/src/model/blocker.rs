@@ -15,7 +15,7 @@ pub struct Blocker {
     pub pods: i64,
     /// The pods that were looked at.
     pub of: i64,
-    /// What the pods do, to go on after "2 of 4 pods".
+    /// What the pods do, in words that follow "2 of 4 pods".
     pub message: String,
     /// When it was first reported.
     pub since: Option<Timestamp>,
@@ -28,7 +28,7 @@ impl Blocker {
         (&self.cause, &self.container, &self.reason)
     }
 
-    /// It in a sentence.
+    /// The blocker in a sentence.
     pub(crate) fn sentence(&self) -> String {
         let Self { pods, of, message, .. } = self;
         format!("{pods} of {of} pods {message}")

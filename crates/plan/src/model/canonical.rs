@@ -1,8 +1,7 @@
-//! One pass over JSON that writes it in a canonical form: the members of objects in order, and without those that say
-//! nothing.
+//! Writes JSON in a canonical form: the members of objects in order, and without those that mean nothing.
 //!
-//! The JSON is a text or a tree. Of a text no tree is made: a tree takes up to ninety times the bytes of its text, and
-//! whoever may write an object would decide how much memory that is.
+//! The JSON is a text or a tree. The writer makes no tree of a text: a tree takes up to ninety times the bytes of its
+//! text, and everyone who may write an object would decide how much memory that is.
 
 use std::fmt;
 use std::ops::Range;
@@ -23,9 +22,9 @@ pub(crate) enum Scalar<'a> {
 /// What was between brackets, as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Brackets {
-    /// With so many members.
+    /// An object with this number of members.
     Object(usize),
-    /// With so many items.
+    /// An array with this number of items.
     Array(usize),
 }
 
@@ -41,13 +40,13 @@ pub(crate) trait Form: Copy {
     fn counts(self) -> bool {
         true
     }
-    /// Writes what stands here. Says whether a member with it is the same as none.
+    /// Writes what stands here. Returns whether a member with it is the same as none.
     fn scalar(self, scalar: Scalar<'_>, out: &mut Vec<u8>) -> bool;
-    /// An object or array was `written` here. Says whether a member with it is the same as none.
+    /// An object or array was `written` here. Returns whether a member with it is the same as none.
     fn is_absent(self, brackets: Brackets, written: &[u8]) -> bool;
 }
 
-/// Writes JSON in a form. Says whether it would be absent as a member.
+/// Writes JSON in a form. Returns whether it would be absent as a member.
 pub(crate) fn write<'de, D: Deserializer<'de>>(
     json: D,
     form: impl Form,

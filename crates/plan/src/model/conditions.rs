@@ -21,7 +21,7 @@ pub struct Condition {
     pub last_update_time: Option<Timestamp>,
     /// When `status` last changed.
     pub last_transition_time: Option<Timestamp>,
-    /// Fields of foreign conditions that we do not know.
+    /// Fields of foreign conditions that the operator does not know.
     pub extra: Map<String, Value>,
 }
 
@@ -55,7 +55,7 @@ impl Condition {
         conditions.push(self);
     }
 
-    /// The same, except that a condition that says this already gets this message. Its times and its place stay.
+    /// The same, except that a condition that reports this already gets this message. Its times and its place stay.
     pub(crate) fn say_in(self, conditions: &mut Vec<Self>) {
         let is_it =
             |old: &&mut Self| old.kind == self.kind && old.status == self.status && old.reason == self.reason;
@@ -80,7 +80,7 @@ pub(crate) enum Edit {
     Set(Box<Condition>),
     /// As [`Condition::say_in`] does it.
     Say(Box<Condition>),
-    /// As of now, even if it says what it said before.
+    /// As of now, even if it repeats what it reported before.
     Renew(Box<Condition>),
     /// The condition of this type goes.
     Drop(&'static str),

@@ -83,8 +83,8 @@ fn normal_text(template: Json<'_>) -> Vec<u8> {
     if text.starts_with(b"{") { text } else { b"null".to_vec() }
 }
 
-/// The form in which a member is left out when the types cannot tell it from an absent one. A value of the wrong JSON type
-/// is written as it stands: it is equal only to itself.
+/// The form in which a member is left out when the types cannot distinguish it from an absent one. A value of the wrong
+/// JSON type is written as it stands: it is equal only to itself.
 #[derive(Clone, Copy)]
 struct Normal {
     /// `None` for what the types do not have.

@@ -6,7 +6,7 @@ use crate::model::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE};
 use crate::model::labels::Map;
 use crate::model::template::{self, Digest, Fingerprint, Json};
 
-/// Whose Deployment it is.
+/// The API of a Deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Flavour {
     /// `rollwright.dev/v1`: a custom resource.
@@ -25,8 +25,8 @@ impl Flavour {
         }
     }
 
-    /// Identity of a Deployment's template: its raw text on rollwright.dev, and what remains when
-    /// everything that API types cannot tell apart is taken away on apps/v1 (S16.5).
+    /// Identity of a Deployment's template: its raw text on rollwright.dev, and what remains when everything that API
+    /// types cannot distinguish is taken away on apps/v1 (S16.5).
     #[must_use]
     pub fn fingerprint<'a>(self, template: impl Into<Json<'a>>) -> Fingerprint {
         match self {
@@ -35,8 +35,8 @@ impl Flavour {
         }
     }
 
-    /// The templates that a ReplicaSet stands for: what it was made from, as its annotation
-    /// says, or on apps/v1 the template that it has.
+    /// The templates that a ReplicaSet stands for: what it was made from, as its annotation records, or on apps/v1 the
+    /// template that it has.
     #[must_use]
     pub fn fingerprints_of_set<'a>(self, annotations: &Map, stored: impl Into<Json<'a>>) -> Vec<Fingerprint> {
         match self {
@@ -57,14 +57,14 @@ impl Flavour {
         }
     }
 
-    /// Whether the fingerprint is written to the set it belongs to; and whether, for sets without
-    /// one, a server-side dry run tells what the template becomes.
+    /// Whether the fingerprint is written to the ReplicaSet it belongs to; and whether, for ReplicaSets without one, a
+    /// server-side dry run shows what the template becomes.
     #[must_use]
     pub fn marks_sets(self) -> bool {
         self == Self::Rollwright
     }
 
-    /// Labels in the metadata of a new set beside those of the template.
+    /// Labels in the metadata of a new ReplicaSet beside those of the template.
     #[must_use]
     pub fn set_labels(self) -> Option<(&'static str, &'static str)> {
         match self {
@@ -73,17 +73,15 @@ impl Flavour {
         }
     }
 
-    /// Whether the status has fields and conditions that apps/v1 has not, and events tell of its
-    /// transitions.
+    /// Whether the status has fields and conditions that apps/v1 has not, and events report its transitions.
     #[must_use]
     pub fn has_status_extras(self) -> bool {
         self == Self::Rollwright
     }
 
-    /// Whether the Deployment's annotations carry its revision (S5.6) and the request for a rollback
-    /// (S10.1), which then brings back all annotations of the set (S10.7). On rollwright.dev these are
-    /// fields of status and spec, nothing is written to the object's metadata, and only the
-    /// change-cause comes back.
+    /// Whether the Deployment's annotations carry its revision (S5.6) and the request for a rollback (S10.1), which
+    /// then restores all annotations of the ReplicaSet (S10.7). On rollwright.dev these are fields of status and spec,
+    /// nothing is written to the object's metadata, and the operator restores only the change-cause.
     #[must_use]
     pub fn goes_by_annotations(self) -> bool {
         self == Self::AppsV1
@@ -96,9 +94,8 @@ impl Flavour {
         self == Self::Rollwright
     }
 
-    /// Whether the kind is a custom resource: the server knows it only once its definition is
-    /// installed, and stores the spec as its author wrote it. Defaults, the selector's too, are
-    /// ours to fill in (S1.1–S1.10).
+    /// Whether the kind is a custom resource: the server knows it only once its definition is installed, and stores the
+    /// spec as its author wrote it. The operator fills in defaults, the selector's too (S1.1–S1.10).
     #[must_use]
     pub fn is_custom_resource(self) -> bool {
         self == Self::Rollwright
@@ -114,7 +111,7 @@ impl Flavour {
         }
     }
 
-    /// Who reports events: on apps/v1, tools look for the controller that we stand in for.
+    /// Who reports events: on apps/v1, tools look for the controller that the operator replaces.
     #[must_use]
     pub fn reporter(self) -> &'static str {
         match self {

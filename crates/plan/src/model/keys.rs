@@ -19,7 +19,7 @@ pub const RETRY: &str = "rollwright.dev/retry";
 pub const ABORT: &str = "rollwright.dev/abort";
 /// The step that somebody promotes a revision to, as `5/30%` (rollwright.dev, SP-6).
 pub const PROMOTE: &str = "rollwright.dev/promote";
-/// Prefix of all annotations of ours; only [`CHANGED_BY`] is ever copied to a ReplicaSet (S4.13).
+/// Prefix of all annotations of Rollwright; only [`CHANGED_BY`] is ever copied to a ReplicaSet (S4.13).
 pub const OUR_PREFIX: &str = "rollwright.dev/";
 /// Revision of a ReplicaSet, and on apps/v1 of the Deployment (S5.1).
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -129,7 +129,7 @@ pub mod reason {
     pub const REVERTED: &str = "Reverted";
     /// Why the declared revision does not run: somebody aborted it.
     pub const ABORTED: &str = "Aborted";
-    /// The way back is not complete within the deadline, and goes on (rollwright.dev, FP-8).
+    /// The way back is not complete within the deadline, and continues (rollwright.dev, FP-8).
     pub const REVERT_FAILED: &str = "RevertFailed";
     /// `spec.pin` is why (rollwright.dev, FP-11).
     pub const PINNED: &str = "Pinned";

@@ -19,7 +19,7 @@ use crate::model::template::{Digest, Fingerprint, Template};
 /// The snapshot that a plan is made from.
 #[derive(Clone, Debug)]
 pub struct Observed {
-    /// Whose API the Deployment belongs to.
+    /// The API that the Deployment belongs to.
     pub flavour: Flavour,
     /// The Deployment.
     pub workload: Workload,
@@ -55,7 +55,7 @@ pub enum Pace {
     EachReconcile,
     /// As the operator does it: what can wait does so for a moment, or joins the next report.
     Paced {
-        /// Whose API the Deployment belongs to.
+        /// The API that the Deployment belongs to.
         flavour: Flavour,
         /// Since when there is news for the status, or now; `None` if it is not to wait for more.
         held: Option<Timestamp>,
@@ -84,7 +84,7 @@ impl Options {
 pub struct Answers {
     /// The Deployment's own template.
     pub template: Option<Template>,
-    /// What a dry run said of the current template.
+    /// What a dry run returned for the current template.
     pub dry_run: Option<DryRun>,
     /// The stored template of a ReplicaSet, by uid, hash label and all.
     pub set_template: Option<(String, Template)>,
@@ -94,8 +94,8 @@ pub struct Answers {
     pub refuses_cuts: bool,
     /// Until when no further name is tried, because ReplicaSets are changed when they are created (apps/v1, S4.15).
     pub names_held: Option<Timestamp>,
-    /// Names of ReplicaSets that fit the selector and are not labelled for us; not asked for,
-    /// they only show in [`crate::Why`].
+    /// Names of ReplicaSets that fit the selector but lack the operator's label; not asked for, they only show in
+    /// [`crate::Why`].
     pub orphans: Vec<String>,
     /// What blocks the rollout, as far as somebody has looked. It shows in the status and in [`crate::Why`], and a
     /// failure policy decides by what the status has of it (FP-4).
@@ -107,9 +107,9 @@ pub struct Answers {
 /// What the API server would make of the current template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DryRun {
-    /// It would store a template with this digest, hash label aside.
+    /// The server would store a template with this digest, hash label aside.
     Stored(Digest),
-    /// It refused to say; the reconcile carries on without.
+    /// The server refused to answer; the reconcile carries on without.
     Refused,
 }
 
@@ -156,8 +156,7 @@ pub struct Workload {
     pub pin: Option<Pin>,
     /// `spec.failurePolicy` (rollwright.dev).
     pub failure_policy: Option<FailurePolicy>,
-    /// The path of the first field of `spec`, outside the template, that this program does not know (our
-    /// kind).
+    /// The path of the first field of `spec`, outside the template, that this program does not know (rollwright.dev).
     pub unknown_field: Option<String>,
     /// Who wrote what of it (rollwright.dev); for people, and no decision reads it.
     pub authors: Authors,
@@ -187,7 +186,7 @@ impl Workload {
     }
 }
 
-/// `spec.pin`: the ReplicaSet that runs, whatever the template says (FP-11).
+/// `spec.pin`: the ReplicaSet that runs, whatever the template is (FP-11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pin {
     /// Its label `pod-template-hash`.
@@ -244,7 +243,7 @@ pub enum Strategy {
     },
     /// All old pods go before the first new one comes (S7).
     Recreate,
-    /// A type that we do not know (S3.10).
+    /// A type that the operator does not know (S3.10).
     Unknown(String),
 }
 
@@ -255,7 +254,7 @@ pub struct ReplicaSet {
     pub name: String,
     /// `metadata.uid`.
     pub uid: String,
-    /// `metadata.resourceVersion`, the precondition of every write to the set.
+    /// `metadata.resourceVersion`, the precondition of every write to the ReplicaSet.
     pub resource_version: String,
     /// `metadata.generation`.
     pub generation: i64,
@@ -273,7 +272,7 @@ pub struct ReplicaSet {
     pub size: i64,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: i64,
-    /// The templates that this set stands for: its annotation, or on apps/v1 its own template.
+    /// The templates that this ReplicaSet stands for: its annotation, or on apps/v1 its own template.
     pub fingerprints: Vec<Fingerprint>,
     /// Digest of the template as stored, hash label aside.
     pub stored: Digest,
@@ -282,8 +281,8 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
-    /// Whether its controller has made and deleted all pods that it was asked to, or says why it cannot.
-    /// Those that are there need not be ready.
+    /// Whether its controller has made and deleted all pods that it was asked to, or reports why it cannot. Those that
+    /// are there need not be ready.
     #[must_use]
     pub fn is_served(&self) -> bool {
         let SetStatus { replicas, observed_generation, failure, .. } = &self.status;
@@ -299,7 +298,7 @@ impl ReplicaSet {
 }
 
 impl SetStatus {
-    /// The same of a set of this generation and size.
+    /// The same of a ReplicaSet of this generation and size.
     #[must_use]
     pub fn is_settled(&self, generation: i64, size: i64) -> bool {
         self.observed_generation >= generation
@@ -307,7 +306,7 @@ impl SetStatus {
             && self.terminating.unwrap_or(0) == 0
     }
 
-    /// Whether a set of this size has lost pods that it should have: fewer are ready or available than
+    /// Whether a ReplicaSet of this size has lost pods that it should have: fewer are ready or available than
     /// before, when it reported this.
     #[must_use]
     pub fn has_lost(&self, size: i64, before: &Self) -> bool {
@@ -325,7 +324,7 @@ pub struct SetStatus {
     pub ready: i64,
     /// Available ones of them.
     pub available: i64,
-    /// Terminating pods; `None` when the set's controller does not say.
+    /// Terminating pods; `None` when the ReplicaSet's controller does not report them.
     pub terminating: Option<i64>,
     /// The generation that the numbers belong to.
     pub observed_generation: i64,
@@ -368,8 +367,8 @@ impl ReplicaSet {
         self.fingerprints.contains(fingerprint)
     }
 
-    /// Whether this set, which has the name of the next one, is the Deployment's own on apps/v1: something changed it
-    /// when it was created, or the templates of two revisions have the same hash.
+    /// Whether this ReplicaSet, which has the name of the next one, is the Deployment's own on apps/v1: something
+    /// changed it when it was created, or the templates of two revisions have the same hash.
     #[must_use]
     pub fn is_changed(&self, flavour: Flavour, workload: &Workload) -> bool {
         !flavour.has_safeguards()

@@ -8,9 +8,9 @@ use crate::model::record::Promotion;
 /// What a revision remembers of its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Walk {
-    /// It has none: it was the first one with pods (SP-4).
+    /// The revision has no step: it was the first one with pods (SP-4).
     Without,
-    /// It is at this one.
+    /// The revision is at this step.
     At(Position),
 }
 
@@ -21,14 +21,14 @@ pub(crate) struct Fresh {
     pub(crate) walk: Option<Walk>,
     /// Its promotion, if somebody named its revision before.
     pub(crate) promote: Option<String>,
-    /// That promotion, if it leads past the first step.
+    /// The promotion, if it leads past the first step.
     pub(crate) promotion: Option<Promotion>,
 }
 
 /// A step, and what belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// Name of the set that keeps the other pods (SP-3).
+    /// Name of the ReplicaSet that keeps the other pods (SP-3).
     pub(crate) kept: String,
     /// By what the list is recognized.
     pub(crate) list: String,

@@ -38,7 +38,7 @@ pub const ID_MAX: i64 = (1 << 53) - 1;
 pub enum Outcome {
     /// All pods are new and available.
     Succeeded,
-    /// It made no progress until its deadline.
+    /// The rollout made no progress until its deadline.
     Failed,
     /// Another template came before it ended.
     Superseded,
@@ -74,7 +74,7 @@ pub struct Author {
 }
 
 impl Author {
-    /// The author with the person, whose name is cut to its bound. `None` if nobody is known.
+    /// The author with the person. The person's name is cut to its bound. `None` if nobody is known.
     pub(crate) fn with_user(author: Option<Self>, user: Option<&String>) -> Option<Self> {
         let user = user.map(|user| fit(user, USER_MAX));
         let author = author.or_else(|| user.is_some().then(Self::default));
@@ -175,7 +175,7 @@ pub struct Record {
     pub of: Option<i64>,
     /// Pods that are updated.
     pub updated: Option<i64>,
-    /// Pods that are to be updated at this step.
+    /// Pods that this step updates.
     pub want: Option<i64>,
     /// Since when it waits there, in whole seconds; `None` while it is on its way.
     pub resting_since: Option<Timestamp>,
@@ -205,7 +205,7 @@ pub struct HistoryHead {
     pub id: i64,
     /// How many entries there are, odd ones too.
     pub length: usize,
-    /// That of the newest record.
+    /// The outline of the newest record.
     pub outline: Option<Outline>,
     /// When the newest rollout began.
     pub started: Option<Timestamp>,
@@ -222,12 +222,12 @@ impl HistoryHead {
 }
 
 impl Record {
-    /// The images of a template whose containers and images are these, separated by commas.
+    /// The images of a template with these containers and images, separated by commas.
     pub(crate) fn with_images(mut self, containers: &str, images: &str) -> Self {
         let parts = |text: &str| -> Vec<String> { text.split(',').map(str::to_owned).collect() };
         let is_empty = images.is_empty();
         let (names, images) = (parts(containers), parts(images));
-        // A container without an image has left no gap: then nobody knows which is whose.
+        // A container without an image has left no gap: then nobody knows which image belongs to which container.
         if names.len() == images.len() && !is_empty {
             let pairs =
                 names.into_iter().zip(images).map(|(name, image)| (fit(&name, NAME_MAX), clean(&image)));

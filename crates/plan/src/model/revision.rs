@@ -8,7 +8,7 @@ use crate::model::sets::Sets;
 /// The largest revision that counts; one above it would be the end of the number line.
 pub const REVISION_MAX: i64 = i64::MAX - 1;
 
-/// The annotation of a set, read.
+/// The annotation of a ReplicaSet, read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revision {
     /// Missing or empty: counts as 0.
@@ -60,8 +60,8 @@ impl Revision {
         }
     }
 
-    /// The history annotation with an entry added, within a limit (S5.5): the oldest entries go first. A history
-    /// whose first entry is empty is none. `None` when the new entry does not even fit alone.
+    /// The history annotation with an entry added, within a limit (S5.5): the oldest entries go first. A history with
+    /// an empty first entry is none. `None` when the new entry does not even fit alone.
     #[must_use]
     pub fn with_history_entry(limit: usize, history: Option<&str>, entry: &str) -> Option<String> {
         let mut history = match history {
@@ -89,7 +89,7 @@ fn counts(number: i64) -> bool {
     number <= REVISION_MAX
 }
 
-/// The revision that the declared set should have at least.
+/// The revision that the declared ReplicaSet should have at least.
 pub(crate) struct Next {
     pub(crate) number: i64,
     pub(crate) deviation: Option<&'static str>,
@@ -107,7 +107,7 @@ pub(crate) fn next_of(sets: &Sets<'_>) -> Next {
     Next { number, deviation: is_any_out_of_range.then_some("S5.2") }
 }
 
-/// The revision of a set as it was seen.
+/// The revision of a ReplicaSet as it was seen.
 pub(crate) fn of(set: &ReplicaSet) -> Revision {
     Revision::read(text(set))
 }
@@ -128,7 +128,7 @@ pub(crate) struct Wanted {
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// S10.2, S10.4: 0 is the highest revision among the sets that are not the declared one (S5.7, without
+/// S10.2, S10.4: 0 is the highest revision among the ReplicaSets that are not the declared one (S5.7, without
 /// its defect that the declared one can win). `declared` is the revision of that one, if it is there or
 /// about to be.
 pub(crate) fn wanted(requested: i64, sets: &Sets<'_>, declared: Option<i64>) -> Wanted {
@@ -137,7 +137,7 @@ pub(crate) fn wanted(requested: i64, sets: &Sets<'_>, declared: Option<i64>) -> 
     }
     let olds = || sets.olds().map(|(_, set)| of(set).or_zero());
     let highest = olds().fold(0, i64::max);
-    // Upstream takes the second largest over all sets.
+    // Upstream takes the second largest over all ReplicaSets.
     let deviation = (Revision::second_largest(olds().chain(declared)) != highest).then_some("S5.7");
     Wanted { number: (highest > 0).then_some(highest), deviation }
 }

@@ -5,7 +5,7 @@ use crate::model::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS};
 use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::status::Status;
 
-/// The owned sets. One that is being deleted is still among them (S4.16).
+/// The owned ReplicaSets. One that is being deleted is still among them (S4.16).
 #[derive(Debug)]
 pub(crate) struct Sets<'a> {
     /// Oldest first, then by name.
@@ -13,11 +13,11 @@ pub(crate) struct Sets<'a> {
     /// Index of the *declared* set: the one of the current template, if it is there. All others
     /// are *old*, younger ones of the same template too (S4.2).
     pub(crate) declared: Option<usize>,
-    /// The numbers of each set, in the same order.
+    /// The numbers of each ReplicaSet, in the same order.
     pub(crate) counted: Vec<Counted>,
 }
 
-/// The numbers of a set, from which sizes are decided.
+/// The numbers of a ReplicaSet, from which sizes are decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// `spec.replicas`.
@@ -28,7 +28,7 @@ pub(crate) struct Counted {
     pub(crate) desired: Option<i64>,
     /// The same as S8.4 reads it: a signed number, cut to 32 bits.
     pub(crate) desired_signed: Option<i64>,
-    /// How many pods there could be when the set was last scaled (S8.7); 0 in reconciles that do not scale.
+    /// How many pods there could be when the ReplicaSet was last scaled (S8.7); 0 in reconciles that do not scale.
     pub(crate) base: i64,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Sets<'a> {
         let counted = all.iter().enumerate();
         let mut counted: Vec<_> =
             counted.map(|(index, set)| Counted::of(set, Some(index) == declared)).collect();
-        // Few reconciles scale (S8); the others do without reading one more annotation of each set.
+        // Few reconciles scale (S8); the others do without reading one more annotation of each ReplicaSet.
         if workload.paused || counted.iter().any(|set| set.is_stale(workload.replicas)) {
             for (counted, set) in counted.iter_mut().zip(&all) {
                 counted.base = workload.status.scaled_under(annotated(set, MAX_REPLICAS));
@@ -50,7 +50,7 @@ impl<'a> Sets<'a> {
         self.all.get(index).copied()
     }
 
-    /// The oldest set with this label `pod-template-hash`.
+    /// The oldest ReplicaSet with this label `pod-template-hash`.
     pub(crate) fn with_hash(&self, hash: &str) -> Option<usize> {
         self.all.iter().position(|set| set.labels.get(HASH_LABEL).is_some_and(|label| label == hash))
     }
@@ -60,19 +60,19 @@ impl<'a> Sets<'a> {
         self.counted.iter().any(|set| set.is_stale(replicas))
     }
 
-    /// The declared set, if it is there.
+    /// The declared ReplicaSet, if it is there.
     pub(crate) fn declared(&self) -> Option<&'a ReplicaSet> {
         self.declared.and_then(|index| self.get(index))
     }
 
-    /// The old sets with their indices, oldest first.
+    /// The old ReplicaSets with their indices, oldest first.
     pub(crate) fn olds(&self) -> impl DoubleEndedIterator<Item = (usize, &'a ReplicaSet)> {
         self.all.iter().copied().enumerate().filter(|(index, _)| Some(*index) != self.declared)
     }
 }
 
 impl Counted {
-    /// `desired-replicas` is read where a rule asks for it: of sets with a size, and of the declared one.
+    /// `desired-replicas` is read where a rule asks for it: of ReplicaSets with a size, and of the declared one.
     fn of(set: &ReplicaSet, is_declared: bool) -> Self {
         let (size, available) = (set.size, set.status.available);
         if size <= 0 && !is_declared {
@@ -111,7 +111,7 @@ pub(crate) fn total(sets: &[Counted]) -> i64 {
 }
 
 impl Status {
-    /// How many pods there could be when a set was last scaled: as its annotation says, or else as many as
+    /// How many pods there could be when a ReplicaSet was last scaled: as its annotation records, or else as many as
     /// the status reports (S8.7).
     #[must_use]
     pub fn scaled_under(&self, annotated_max: Option<i64>) -> i64 {

@@ -11,7 +11,7 @@ use crate::model::until::Until;
 /// One step of `spec.strategy.rollingUpdate.steps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateStep {
-    /// How many pods are to be updated: a number, or a percentage of `replicas`, rounded up.
+    /// How many pods the step updates: a number, or a percentage of `replicas`, rounded up.
     pub updated: IntOrPercent,
     /// What it then waits for.
     pub until: Vec<Until>,
@@ -32,8 +32,8 @@ impl<'a> Steps<'a> {
         self.0.get(step).filter(|_| step < self.end())
     }
 
-    /// How many pods of the running set there may be at a step: the most of it and all before. Only the end takes
-    /// the last pod of the set that is kept.
+    /// How many pods of the running ReplicaSet there may be at a step: the most of it and all before. Only the end
+    /// takes the last pod of the ReplicaSet that is kept.
     pub(crate) fn ceiling(self, step: usize, replicas: i64) -> i64 {
         if step >= self.end() {
             return replicas;

@@ -25,7 +25,7 @@ pub struct TemplateSummary {
 }
 
 impl TemplateSummary {
-    /// That of a template.
+    /// The summary of a template.
     #[must_use]
     pub fn of<'a>(flavour: Flavour, template: impl Into<Json<'a>>) -> Self {
         let template = template.into();

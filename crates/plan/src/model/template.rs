@@ -23,9 +23,9 @@ pub type Digest = [u8; 32];
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(String);
 
-/// The version prefix that we write.
+/// The version prefix that the operator writes.
 const FINGERPRINT_VERSION: &str = "v1:";
-/// A set may stand for several templates; the oldest entries go first. 16 × 68 bytes fit
+/// A ReplicaSet may stand for several templates; the oldest entries go first. 16 × 68 bytes fit
 /// easily into an annotation, and a lost entry is found again by a dry run.
 const FINGERPRINTS_MAX: usize = 16;
 
@@ -187,7 +187,7 @@ fn raw(value: &(impl Serialize + ?Sized)) -> Box<RawValue> {
 pub enum Json<'a> {
     /// From an object that was read as a whole.
     Tree(&'a Value),
-    /// From one of which the template was left as it was.
+    /// A template from which the next one took this part unchanged.
     Text(&'a Template),
 }
 

@@ -70,7 +70,7 @@ impl Outline {
     const LENGTH: usize = 12;
     const PART: usize = 4;
 
-    /// That of a template.
+    /// The trigger of a template.
     #[must_use]
     pub fn of<'a>(template: impl Into<Json<'a>>) -> Self {
         let (parts, mut rest) = (RefCell::default(), Vec::new());
@@ -139,7 +139,7 @@ impl Remainder<'_> {
         Self { place, ..self }
     }
 
-    /// Takes what is not the rest. Says whether it did.
+    /// Takes what is not the rest. Returns whether it did.
     fn takes(self, written: &[u8]) -> bool {
         let mut parts = self.parts.borrow_mut();
         match self.place {
@@ -162,7 +162,7 @@ impl Form for Remainder<'_> {
 
     fn begins(self) {
         if matches!(self.place, Place::Container | Place::Helper) {
-            // Whose image it is counts, too.
+            // The container of an image counts, too.
             self.parts.borrow_mut().images.push(b',');
         }
     }

@@ -15,7 +15,7 @@ pub enum Why {
     Deleting,
     /// `spec.paused` is set.
     Paused,
-    /// An earlier template is put back by this plan.
+    /// This plan restores an earlier template.
     RollingBack,
     /// A ReplicaSet was created or resized, or will be by this plan.
     Stepping,
@@ -35,7 +35,7 @@ pub enum Why {
         /// How many.
         old: i64,
     },
-    /// The rollout waits at a step, as the sentence says (rollwright.dev only, SP-8).
+    /// The rollout waits at a step, as the sentence reports (rollwright.dev only, SP-8).
     Resting(String),
     /// Nothing moves before somebody changes something.
     Blocked(String),
@@ -59,7 +59,7 @@ pub enum Why {
         why: Box<Why>,
         /// The namespace of the Deployment.
         namespace: String,
-        /// ReplicaSets that fit the selector and are not labelled for us.
+        /// ReplicaSets that fit the selector but lack the operator's label.
         orphans: Vec<String>,
     },
 }

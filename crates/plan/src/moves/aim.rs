@@ -11,23 +11,23 @@ use crate::model::observed::{Strategy, Workload};
 use crate::model::selector::LabelSelector;
 use crate::moves::sizes::Moves;
 
-/// What a reconcile wants of the sizes. In S6–S8 the *new* set is [`Aim::run`]; in S4, S5, S9–S11 and
-/// S13 it is the declared one.
+/// What a reconcile wants of the sizes. In S6–S8 the *new* ReplicaSet is [`Aim::run`]; in S4, S5, S9–S11 and S13 it is
+/// the declared one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Aim {
-    /// Index of the set that grows; `None` when it is not there yet.
+    /// Index of the ReplicaSet that grows; `None` when it is not there yet.
     pub(crate) run: Option<usize>,
     /// How far it grows.
     pub(crate) ceiling: i64,
-    /// Index of the set that keeps what the ceiling leaves of `total` (SP-3); `None` if that one is gone.
+    /// Index of the ReplicaSet that keeps what the ceiling leaves of `total` (SP-3); `None` if that one is gone.
     pub(crate) keep: Option<usize>,
-    /// Indices of the other sets in the order in which they lose pods meanwhile (SP-3).
+    /// Indices of the other ReplicaSets in the order in which they lose pods meanwhile (SP-3).
     pub(crate) order: Vec<usize>,
     /// Whether the sizes are those that a step ends with, at R or at the R of before (SP-7).
     pub(crate) is_at_rest: bool,
-    /// How many pods there are to be in the end: R.
+    /// How many pods there should be in the end: R.
     pub(crate) total: i64,
-    /// Under how many pods in all the running set grows: R + surge.
+    /// Under how many pods in all the running ReplicaSet grows: R + surge.
     pub(crate) cap: i64,
     /// How many pods stay available: R − unavailable (S6.4).
     pub(crate) floor: i64,
@@ -37,11 +37,12 @@ pub(crate) struct Aim {
     pub(crate) manner: Manner,
     /// Why all this.
     pub(crate) because: Because,
-    /// Indices of sets that do not grow, and of which pods that do not serve go first (FP-7, FP-10).
+    /// Indices of ReplicaSets that do not grow, and lose pods that do not serve first (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
-    /// Indices of sets that get nothing of what R gains: a user went back from them (FP-10).
+    /// Indices of ReplicaSets that get nothing of what R gains: a user went back from them (FP-10).
     pub(crate) left: Vec<usize>,
-    /// Index of the fallback: it gets pods in the place of a bad set where no other has any (FP-10), and stays (FP-9).
+    /// Index of the fallback: it gets pods in the place of a bad ReplicaSet where no other has any (FP-10), and stays
+    /// (FP-9).
     pub(crate) spare: Option<usize>,
     /// The rule from which the choice of the situation deviates.
     pub(crate) deviation: Option<&'static str>,
@@ -52,7 +53,7 @@ pub(crate) struct Aim {
 pub(crate) enum Gate {
     /// Everything.
     Open,
-    /// Only the running set, upwards: the server refused a cut in this reconcile.
+    /// Only the running ReplicaSet, upwards: the server refused a cut in this reconcile.
     Growth,
     /// Nothing, but sizes follow R (S8).
     Frozen,
@@ -65,7 +66,7 @@ pub(crate) enum Gate {
 pub(crate) enum Manner {
     /// Little by little (S6); a change of R is shared out (S8.5).
     Rolling,
-    /// A set at a time (S7). A strategy that nobody knows shares nothing out either.
+    /// A ReplicaSet at a time (S7). A strategy that nobody knows shares nothing out either.
     Whole,
 }
 
@@ -78,21 +79,21 @@ pub(crate) enum Because {
     SelectsAll,
     /// The Deployment is being deleted (S3.5).
     Deleting,
-    /// A newer operator left what this one does not know; the sentence says what (rollwright.dev).
+    /// A newer operator left what this one does not know; the sentence names it (rollwright.dev).
     NewerSpec(String),
-    /// The set that is pinned is gone (FP-11, rollwright.dev).
+    /// The ReplicaSet that is pinned is gone (FP-11, rollwright.dev).
     PinTargetMissing,
-    /// It is paused (S3.7).
+    /// The Deployment is paused (S3.7).
     Paused,
     /// An earlier revision is asked for (S3.8); 0 is the previous one.
     RollingBack(i64),
-    /// R has changed since the sets were scaled (S3.9).
+    /// R has changed since the ReplicaSets were scaled (S3.9).
     Scaling,
     /// The spec cannot be carried out (S3.10, S6.7).
     Unfit(String),
     /// Old pods run on (S7.2).
     OldPodsRun,
-    /// The names for the declared set are taken; the last one is tried again at this time (NS-1).
+    /// The names for the declared ReplicaSet are taken; the last one is tried again at this time (NS-1).
     NamesTaken(Timestamp),
     /// A verdict is written before anything moves (FP-2).
     Judged,
@@ -142,34 +143,34 @@ impl Aim {
         Self { ceiling: *ceiling, keep, order, is_at_rest: *is_at_rest, ..self }
     }
 
-    /// The sets that are never deleted, beside the one that is pinned (FP-9, SP-3).
+    /// The ReplicaSets that are never deleted, beside the one that is pinned (FP-9, SP-3).
     pub(crate) fn stays(&self) -> [Option<usize>; 2] {
         [self.spare, self.keep]
     }
 
-    /// Whether the ceiling leaves pods to the set that is kept (SP-3). Otherwise, S6 and S8 are as they are.
+    /// Whether the ceiling leaves pods to the ReplicaSet that is kept (SP-3). Otherwise, S6 and S8 are as they are.
     pub(crate) fn is_partial(&self) -> bool {
         self.ceiling < self.total && self.manner == Manner::Rolling
     }
 
-    /// Whether sets may lose pods: the server has not refused that in this reconcile.
+    /// Whether ReplicaSets may lose pods: the server has not refused that in this reconcile.
     pub(crate) fn may_cut(&self) -> bool {
         self.gate != Gate::Growth
     }
 
-    /// Whether the running set is due: created, or brought to its ceiling. Under Recreate it has to
-    /// wait for old sets to go.
+    /// Whether the running ReplicaSet is due: created, or brought to its ceiling. Under Recreate it has to
+    /// wait for old ReplicaSets to go.
     pub(crate) fn is_rolling_out(&self, moves: &Moves) -> bool {
         matches!(self.because, Because::RollingOut) && moves.shares.is_empty()
     }
 
-    /// Whether the declared set is wanted, and so its name (S4.6).
+    /// Whether the declared ReplicaSet is wanted, and so its name (S4.6).
     pub(crate) fn needs_declared(&self, moves: &Moves) -> bool {
         self.is_rolling_out(moves) || matches!(self.because, Because::RollingBack(_))
     }
 
-    /// Whether the declared set is looked up once in a reconcile of upstream's: a set that is written to then is
-    /// not read again (S4.3).
+    /// Whether the declared ReplicaSet is looked up once in a reconcile of upstream's: a ReplicaSet that is written to
+    /// then is not read again (S4.3).
     pub(crate) fn looks_once(&self) -> bool {
         matches!(self.because, Because::Paused | Because::RollingBack(_))
     }
@@ -186,7 +187,7 @@ impl Aim {
         )
     }
 
-    /// Whether the Deployment stays, and this operator knows all that is said of it.
+    /// Whether the Deployment stays, and this operator knows all fields of it.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.because, Because::Deleting | Because::NewerSpec(_))
     }

@@ -1,5 +1,5 @@
-//! Every rollout under a ceiling with at most seven replicas and three sets: where it ends, and that it never does harm
-//! on its way (SP-3). The pods of the kept set and of the running one come up between two reconciles.
+//! Every rollout under a ceiling with at most seven replicas and three ReplicaSets: where it ends, and that it never
+//! does harm on its way (SP-3). The pods of the kept ReplicaSet and of the running one come up between two reconciles.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use super::tests::{aim, steps};
 use super::*;
 
 const REPLICAS_MAX: i64 = 7;
-/// Indices of the sets.
+/// Indices of the ReplicaSets.
 const KEPT: usize = 0;
 const RUN: usize = 2;
 
-/// Size and available pods of each set.
+/// Size and available pods of each ReplicaSet.
 type State = [(i64, i64); 3];
 
 fn aims() -> impl Iterator<Item = Aim> {
@@ -32,7 +32,7 @@ fn aims() -> impl Iterator<Item = Aim> {
     })
 }
 
-/// Every start: as many pods of each set as there can be, and one more of those that shrink.
+/// Every start: as many pods of each ReplicaSet as there can be, and one more of those that shrink.
 fn starts(aim: &Aim) -> Vec<State> {
     let most = aim.cap + 1;
     let counts = |most: i64| (0..=most).flat_map(|size| (0..=size).map(move |available| (size, available)));
@@ -75,7 +75,7 @@ fn next(state: State, aim: &Aim) -> State {
     after
 }
 
-/// A set that is to be created has at once what it would grow to before the cuts.
+/// A ReplicaSet that a plan creates immediately has what it would grow to before the cuts.
 fn check_creation(state: State, aim: &Aim) {
     let [kept, other, _] = state;
     let missing = Aim { run: None, ..aim.clone() };

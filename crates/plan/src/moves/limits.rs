@@ -48,7 +48,7 @@ impl Strategy {
         }
     }
 
-    /// Under how many pods in all the running set grows (S6.7).
+    /// Under how many pods in all the running ReplicaSet grows (S6.7).
     ///
     /// # Errors
     /// When `maxSurge` is missing or no percentage.

@@ -1,6 +1,6 @@
-//! The sizes while a step leaves some pods to another ReplicaSet (SP-3, SP-7): the running one is to have the ceiling
-//! of the [`Aim`], the one that is kept all that is left of R, and all others none. It is S6 with a smaller number,
-//! and with two ReplicaSets that grow.
+//! The sizes while a step leaves some pods to another ReplicaSet (SP-3, SP-7). The running ReplicaSet gets the ceiling
+//! of the [`Aim`], the one that is kept all that is left of R, and all others none. It is S6 with a smaller number, and
+//! with two ReplicaSets that grow.
 
 use crate::model::sets::{Counted, total};
 use crate::moves::aim::Aim;
@@ -41,12 +41,12 @@ pub(crate) fn roll(sets: &[Counted], aim: &Aim) -> Moves {
 }
 
 impl Partition<'_> {
-    /// How many pods the kept set is to have.
+    /// How many pods the kept ReplicaSet should have.
     fn wanted(&self) -> i64 {
         self.aim.total - self.aim.ceiling
     }
 
-    /// A running set above its ceiling comes down to it, as far as availability allows.
+    /// A running ReplicaSet above its ceiling comes down to it, as far as availability allows.
     fn lower(&mut self, run: Counted, available: i64) -> Option<Resize> {
         let budget = (run.size - run.available).max(0) + (available - self.aim.floor).max(0);
         let cut = (run.size - self.aim.ceiling).min(budget).max(0);
@@ -56,7 +56,7 @@ impl Partition<'_> {
         Some(resize)
     }
 
-    /// The kept set and the running one grow, as far as the cap allows; first the one that is needed more.
+    /// The kept ReplicaSet and the running one grow, as far as the cap allows; first the one that is needed more.
     fn grow(&mut self) -> (Option<Resize>, Option<Resize>) {
         if self.is_short {
             let kept = self.grow_kept();
@@ -76,7 +76,7 @@ impl Partition<'_> {
         Resize::needed(keep, from, to)
     }
 
-    /// `None` for a set that is to be created: it has its size from the start.
+    /// `None` for a ReplicaSet that the plan creates: it has its size from the start.
     fn grow_run(&mut self) -> Option<Resize> {
         let from = self.run;
         let to = grown(from, self.total, self.aim.ceiling.max(from), self.aim.cap);
@@ -84,7 +84,7 @@ impl Partition<'_> {
         Resize::needed(self.aim.run?, from, to)
     }
 
-    /// As S6.8 to S6.12; the kept set is the last one, and does not lose what it is to have.
+    /// As S6.8 to S6.12; the kept ReplicaSet is the last one, and does not lose what it should have.
     fn cut(&mut self, sets: &[Counted], run: Counted, available: i64) -> Cuts {
         let mut olds = olds(sets, self.aim, self.wanted());
         if olds.is_empty() || !self.aim.may_cut() {
@@ -117,7 +117,7 @@ fn olds(sets: &[Counted], aim: &Aim, wanted: i64) -> Vec<Old> {
     olds
 }
 
-/// SP-7: sizes follow R at once, where a rollout is at rest, and where there is no pod.
+/// SP-7: sizes follow R immediately, where a rollout is idle, and where there is no pod.
 pub(crate) fn at_rest(sets: &[Counted], aim: &Aim) -> Option<Moves> {
     let has_pods = sets.iter().any(Counted::is_active);
     (aim.is_partial() && (aim.is_at_rest || !has_pods && aim.run.is_some())).then(|| {
@@ -130,7 +130,8 @@ pub(crate) fn at_rest(sets: &[Counted], aim: &Aim) -> Option<Moves> {
     })
 }
 
-/// SP-7: what S8 gives the running set above the ceiling goes to the kept set, as far as that is to have it.
+/// SP-7: what S8 gives the running ReplicaSet above the ceiling goes to the kept ReplicaSet, up to the size that it
+/// should have.
 pub(crate) fn bounded(mut moves: Moves, sets: &[Counted], aim: &Aim) -> Moves {
     if !aim.is_partial() {
         return moves;

@@ -4,7 +4,7 @@ use crate::model::sets::Counted;
 use crate::moves::aim::Aim;
 use crate::moves::sizes::{Moves, Resize};
 
-/// One reconcile of a Recreate rollout: every old set goes to 0 (S7.1), or else the running one comes up
+/// One reconcile of a Recreate rollout: every old ReplicaSet goes to 0 (S7.1), or else the running one comes up
 /// (S7.5, S7.6).
 pub(crate) fn replace(sets: &[Counted], aim: &Aim) -> Moves {
     if has_active_old(sets, aim) {
@@ -16,7 +16,7 @@ pub(crate) fn replace(sets: &[Counted], aim: &Aim) -> Moves {
     Moves { created, up, ..Moves::default() }
 }
 
-/// Whether an old set should have pods.
+/// Whether an old ReplicaSet should have pods.
 pub(crate) fn has_active_old(sets: &[Counted], aim: &Aim) -> bool {
     olds(sets, aim).next().is_some()
 }

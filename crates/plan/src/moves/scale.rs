@@ -7,13 +7,13 @@ use crate::moves::aim::{Aim, Because, Manner};
 use crate::moves::partition;
 use crate::moves::sizes::{Moves, Resize};
 
-/// Whether `spec.replicas` changed since the sets were last scaled.
+/// Whether `spec.replicas` changed since the ReplicaSets were last scaled.
 pub(crate) struct ScalingEvent {
     pub(crate) is_event: bool,
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// S8.1. A set without the annotation, as an adopted one, makes no event (S8.11).
+/// S8.1. A ReplicaSet without the annotation, as an adopted one, makes no event (S8.11).
 pub(crate) fn event(sets: &[Counted], aim: &Aim) -> ScalingEvent {
     if !sets.iter().any(|set| set.is_stale(aim.total)) {
         return ScalingEvent { is_event: false, deviation: None };
@@ -21,7 +21,7 @@ pub(crate) fn event(sets: &[Counted], aim: &Aim) -> ScalingEvent {
     let several = sets.iter().filter(|set| set.is_active()).count() > 1;
     if several && aim.manner == Manner::Whole && !has_saturated(sets, aim) {
         // S8.13: there is no proportional scaling under Recreate, and waiting for it would
-        // wait for ever. The rollout itself takes the old sets down.
+        // wait for ever. The rollout itself takes the old ReplicaSets down.
         return ScalingEvent { is_event: false, deviation: Some("S8.13") };
     }
     ScalingEvent { is_event: true, deviation: None }
@@ -44,7 +44,7 @@ fn in_transit(sets: &[Counted], aim: &Aim) -> Moves {
     let to_total = |index: usize| Resize::needed(index, size(index), aim.total).into_iter().collect();
     match active.as_slice() {
         [] => {
-            // The newest old set stands in for a missing running one.
+            // The newest old ReplicaSet stands in for a missing running one.
             let target = aim.run.or_else(|| sets.len().checked_sub(1));
             Moves { shares: target.map_or_else(Vec::new, to_total), ..Moves::default() }
         }
@@ -54,7 +54,7 @@ fn in_transit(sets: &[Counted], aim: &Aim) -> Moves {
             Moves { shares, deviation: Some("S8.12"), ..Moves::default() }
         }
         [only] if size(*only) < aim.total && is_left(*only, aim) => {
-            // The rollout goes on; only the annotation follows.
+            // The rollout continues; only the annotation follows.
             let shares = vec![Resize::new(*only, size(*only), size(*only))];
             Moves { shares, ..Moves::default() }
         }
@@ -71,7 +71,7 @@ fn in_transit(sets: &[Counted], aim: &Aim) -> Moves {
     }
 }
 
-/// The set that follows R in the place of bad ones: what runs, or the largest of the others with pods (FP-10).
+/// The ReplicaSet that follows R in the place of bad ones: what runs, or the largest of the others with pods (FP-10).
 fn heir(sets: &[Counted], aim: &Aim) -> Option<usize> {
     if aim.bad.is_empty() {
         return None;
@@ -82,7 +82,7 @@ fn heir(sets: &[Counted], aim: &Aim) -> Option<usize> {
     aim.run.filter(is_good).or_else(largest).or(aim.spare)
 }
 
-/// FP-10: the heir takes what R gains; bad sets lose first what R loses.
+/// FP-10: the heir takes what R gains; bad ReplicaSets lose first what R loses.
 fn without_bad(sets: &[Counted], aim: &Aim, heir: usize) -> Moves {
     let before = sets.iter().filter(|set| set.is_active()).find_map(|set| set.desired);
     let change = aim.total - before.unwrap_or(aim.total);
@@ -110,23 +110,24 @@ fn without_bad(sets: &[Counted], aim: &Aim, heir: usize) -> Moves {
     Moves { shares, ..Moves::default() }
 }
 
-/// FP-10: whether a set gets nothing of what R gains. A pause changes nothing but sizes, and so nothing about them.
+/// FP-10: whether a ReplicaSet gets nothing of what R gains. A pause changes nothing but sizes, and so nothing about
+/// them.
 fn is_left(index: usize, aim: &Aim) -> bool {
     matches!(aim.because, Because::Scaling) && aim.left.contains(&index)
 }
 
-/// Whether the running set is as large as it gets and fully available (S8.4).
+/// Whether the running ReplicaSet is as large as it gets and fully available (S8.4).
 fn has_saturated(sets: &[Counted], aim: &Aim) -> bool {
     let run = aim.run.and_then(|run| sets.get(run));
     run.is_some_and(|run| is_saturated(*run, aim.total))
 }
 
-/// S8.4 for one set.
+/// S8.4 for one ReplicaSet.
 fn is_saturated(set: Counted, replicas: i64) -> bool {
     set.size == replicas && set.desired_signed == Some(replicas) && set.available == replicas
 }
 
-/// Shares the difference out in proportion to the sizes; the largest set gets what rounding
+/// Shares the difference out in proportion to the sizes; the largest ReplicaSet gets what rounding
 /// leaves over (S8.6–S8.8).
 fn share_out(sets: &[Counted], aim: &Aim, mut active: Vec<usize>) -> Moves {
     let maximum = aim.cap.min(i64::from(i32::MAX));
@@ -134,7 +135,7 @@ fn share_out(sets: &[Counted], aim: &Aim, mut active: Vec<usize>) -> Moves {
     let size = |index: usize| sets.get(index).map_or(0, |set| set.size);
     let add = allowed - active.iter().map(|index| size(*index)).sum::<i64>();
     if add == 0 {
-        // S8.6: no order; upstream lists old sets newest first, then the new one.
+        // S8.6: no order; upstream lists old ReplicaSets newest first, then the new one.
         active.sort_by_key(|index| (Some(*index) == aim.run, Reverse(*index)));
     } else {
         // Larger first; of equals the newest when adding and the oldest when removing.
@@ -170,7 +171,7 @@ fn share_out(sets: &[Counted], aim: &Aim, mut active: Vec<usize>) -> Moves {
     Moves { shares, deviation, ..Moves::default() }
 }
 
-/// The part of the remaining difference that a set takes (S8.7).
+/// The part of the remaining difference that a ReplicaSet takes (S8.7).
 #[must_use]
 pub fn proportion(fraction: i64, add: i64, added: i64) -> i64 {
     let left = add - added;
@@ -183,7 +184,7 @@ pub fn proportion(fraction: i64, add: i64, added: i64) -> i64 {
     }
 }
 
-/// By how much a set of `size` changes when the whole goes from `base` to `maximum` pods (S8.7),
+/// By how much a ReplicaSet of `size` changes when the whole goes from `base` to `maximum` pods (S8.7),
 /// without the 32-bit overflow of upstream.
 #[must_use]
 pub fn fraction(size: i64, base: i64, replicas: i64, maximum: i64) -> i64 {
@@ -194,7 +195,7 @@ pub fn fraction(size: i64, base: i64, replicas: i64, maximum: i64) -> i64 {
         return 0;
     }
     let product = i128::from(size) * i128::from(maximum);
-    // No set can be larger than this, and no sum of such shares overflows.
+    // No ReplicaSet can be larger than this, and no sum of such shares overflows.
     let largest = i128::from(i32::MAX);
     let rounded = round_half_away(product, i128::from(base)).clamp(-largest, largest);
     i64::try_from(rounded).unwrap_or(0) - size

@@ -3,33 +3,33 @@
 /// Ordered steps of sizes: what is created, then up, down, and up again; or sizes that follow R.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moves {
-    /// The size at which the running set is created.
+    /// The size at which the running ReplicaSet is created.
     pub(crate) created: Option<i64>,
-    /// The running set comes up to its ceiling, or down to it (S6.6, S6.7, S7.6).
+    /// The running ReplicaSet comes up to its ceiling, or down to it (S6.6, S6.7, S7.6).
     pub(crate) up: Option<Resize>,
-    /// The set that is kept comes up to what it is to have (SP-3).
+    /// The kept ReplicaSet grows to the size that it should have (SP-3).
     pub(crate) keep: Option<Resize>,
-    /// Old sets shrink within what may be missing (S6.8–S6.13).
+    /// Old ReplicaSets shrink within what may be missing (S6.8–S6.13).
     pub(crate) cuts: Vec<Resize>,
-    /// The running set grows into the room that the cuts make (S6.7).
+    /// The running ReplicaSet grows into the room that the cuts make (S6.7).
     pub(crate) up_again: Option<Resize>,
-    /// So does the set that is kept (SP-3).
+    /// So does the ReplicaSet that is kept (SP-3).
     pub(crate) keep_again: Option<Resize>,
-    /// Whether the set that is kept comes up before the running one.
+    /// Whether the ReplicaSet that is kept comes up before the running one.
     pub(crate) keeps_first: bool,
-    /// Sizes follow R (S8), or all old sets go (S7.1).
+    /// Sizes follow R (S8), or all old ReplicaSets go (S7.1).
     pub(crate) shares: Vec<Resize>,
-    /// Whether the cuts ended at a status that is behind its set (S6.10).
+    /// Whether the cuts ended at a status that is behind its ReplicaSet (S6.10).
     pub(crate) lags: bool,
     /// The rule from which a size deviates on purpose.
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// One size of one set after another. Where both are the same, only what is written beside the size is
+/// One size of one ReplicaSet after another. Where both are the same, only what is written beside the size is
 /// brought up to date (S8.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resize {
-    /// Index of the set.
+    /// Index of the ReplicaSet.
     pub(crate) set: usize,
     pub(crate) from: i64,
     pub(crate) to: i64,
@@ -41,7 +41,7 @@ impl Moves {
         Self { up_again: None, keep_again: None, ..self }
     }
 
-    /// Whether no set that is there gets another size.
+    /// Whether no ReplicaSet that is there gets another size.
     pub(crate) fn is_empty(&self) -> bool {
         self.ups().next().is_none()
             && self.ups_again().next().is_none()
@@ -64,7 +64,7 @@ impl Moves {
         first.into_iter().chain(second)
     }
 
-    /// Whether a set changes its size before anything is cut.
+    /// Whether a ReplicaSet changes its size before anything is cut.
     pub(crate) fn is_up(&self) -> bool {
         self.ups().any(Resize::is_change)
     }
@@ -74,7 +74,7 @@ impl Moves {
         self.ups_again().next().is_some()
     }
 
-    /// Whether old sets shrink, as far as their statuses can be believed (S6.12).
+    /// Whether old ReplicaSets shrink, as far as their statuses can be believed (S6.12).
     pub(crate) fn is_down(&self) -> bool {
         !self.lags && !self.cuts.is_empty()
     }
@@ -86,7 +86,7 @@ impl Resize {
         Self { set, from, to: to.clamp(0, i64::from(i32::MAX)) }
     }
 
-    /// Nothing for a set that has the size already (S6.16).
+    /// Nothing for a ReplicaSet that has the size already (S6.16).
     pub(crate) fn needed(set: usize, from: i64, to: i64) -> Option<Self> {
         (from != to).then(|| Self::new(set, from, to))
     }
@@ -95,7 +95,7 @@ impl Resize {
         self.from != self.to
     }
 
-    /// By how many pods the set changes.
+    /// By how many pods the ReplicaSet changes.
     pub(crate) fn difference(self) -> i64 {
         self.to - self.from
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// R 10, surge 1, unavailable 0: set 0 is old, set 1 runs.
+/// R 10, surge 1, unavailable 0: set 0 is old, ReplicaSet 1 runs.
 pub(crate) fn aim() -> Aim {
     Aim {
         run: Some(1),
@@ -133,7 +133,7 @@ fn a_set_that_is_missing_starts_with_what_the_cap_leaves() {
         (Aim { run: None, ..aim() }, vec![11], Some(0)),
         (Aim { run: None, ceiling: 3, ..aim() }, vec![], Some(3)),
         (Aim { run: None, manner: Manner::Whole, ..aim() }, vec![], Some(10)),
-        // Only a rollback creates a set where nothing moves.
+        // Only a rollback creates a ReplicaSet where nothing moves.
         (Aim { run: None, gate: Gate::Shut, because: Because::OldPodsRun, ..aim() }, vec![], None),
         (
             Aim { run: None, gate: Gate::Shut, because: Because::RollingBack(0), ceiling: 0, ..aim() },
@@ -158,11 +158,11 @@ fn unhealthy_pods_go_first_and_cost_nothing() {
         (text(&sets), moves.lags)
     };
     let aim = Aim { run: Some(2), ..aim() };
-    // The younger old set has two pods that never came up.
+    // The younger old ReplicaSet has two pods that never came up.
     assert_eq!(after(&[(5, 5), (5, 3), (1, 1)], &aim), ("5+4+1".to_owned(), false));
     let loose = Aim { floor: 8, ..aim.clone() };
     assert_eq!(after(&[(5, 5), (5, 3), (1, 1)], &loose), ("4+3+1".to_owned(), false));
-    // A status that is behind its set stops the step (S6.10).
+    // A status that is behind its ReplicaSet stops the step (S6.10).
     assert_eq!(after(&[(5, 6), (5, 5), (1, 1)], &loose), ("5+5+1".to_owned(), true));
     assert_eq!(after(&[(5, 4), (5, 6), (1, 1)], &loose), ("4+5+1".to_owned(), true));
 }
@@ -177,7 +177,7 @@ fn under_a_ceiling_what_is_too_much_goes_as_availability_allows() {
     assert_eq!(path, ["7+3+0", "7+3+1", "7+2+1", "8+2+1", "8+1+1", "9+1+1", "9+0+1"]);
 }
 
-/// SP-3: pods of the set that is kept come before those of the running one, while too few are available.
+/// SP-3: pods of the ReplicaSet that is kept come before those of the running one, while too few are available.
 #[test]
 fn under_a_ceiling_the_set_that_is_kept_grows_first_while_pods_are_missing() {
     let ceiling = Aim { run: Some(2), ceiling: 1, keep: Some(0), ..aim() };
@@ -195,7 +195,7 @@ fn under_a_ceiling_the_set_that_is_kept_grows_first_while_pods_are_missing() {
     assert_eq!(path, ["7+3+0", "8+3+0", "8+2+0", "9+2+0", "9+1+0", "9+1+1", "9+0+1"]);
 }
 
-/// SP-3: in the order of the aim, and the set that is kept last, whatever its age, and its unready pods, too.
+/// SP-3: in the order of the aim, and the ReplicaSet that is kept last, whatever its age, and its unready pods, too.
 #[test]
 fn under_a_ceiling_the_set_that_is_kept_is_cut_last() {
     let ceiling = Aim { run: Some(3), ceiling: 2, keep: Some(0), order: vec![2, 1], floor: 9, ..aim() };
@@ -239,7 +239,7 @@ fn at_rest_sizes_follow_r_at_once() {
     assert_eq!(of([7, 3], 10, 0, 0, true), "0+0");
     assert_eq!(of([0, 0], 0, 10, 3, false), "7+3", "no pods, so nothing is in transit");
     assert_eq!(of([1, 0], 1, 10, 3, true), "7+3", "one has pods");
-    // In transit, S8 shares the difference out, and the kept set gets what is above the ceiling.
+    // In transit, S8 shares the difference out, and the kept ReplicaSet gets what is above the ceiling.
     assert_eq!(of([9, 2], 10, 20, 6, false), "17+4");
     assert_eq!(of([8, 3], 10, 20, 3, false), "17+3", "the kept one takes what it is to have");
     assert_eq!(of([9, 2], 10, 20, 3, false), "17+3", "what is above both goes to nobody");

@@ -12,18 +12,18 @@ use crate::model::revision::Revision;
 use crate::model::status::Status;
 use crate::moves::aim::Aim;
 
-/// What is said.
+/// Events to report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Announcement {
     /// apps/v1: the revision annotation, where it is another one.
     pub(crate) revision: Option<String>,
     pub(crate) edit: Option<Edit>,
-    /// Whether it is said before anything else is done to sets.
+    /// Whether to report it before anything else is done to ReplicaSets.
     pub(crate) is_early: bool,
 }
 
-/// The declared set was found. In reconciles that look only once, nothing is said of a set that was out of
-/// step (S4.3): upstream leaves that to the next one. `status` is that in hand.
+/// The declared ReplicaSet was found. In reconciles that look only once, the planner reports nothing about a ReplicaSet
+/// that was out of step (S4.3): upstream leaves that to the next one. `status` is that in hand.
 pub(crate) fn found(
     view: View<'_>,
     status: &Status,
@@ -54,7 +54,7 @@ pub(crate) fn found(
     Announcement { revision, edit: Some(edit), is_early }
 }
 
-/// The declared set is created.
+/// The declared ReplicaSet is created.
 pub(crate) fn created(
     observed: &Observed,
     status: &Status,
@@ -93,8 +93,8 @@ fn annotated<T: AsRef<str> + Into<String>>(
     (stored != revision.as_ref()).then(|| revision.into())
 }
 
-/// Whether the status was last written when another set, or none, was the declared one (rollwright.dev, which
-/// keeps its revision there; a set that becomes the declared one gets a higher one).
+/// Whether the status was last written when another ReplicaSet, or none, was the declared one (rollwright.dev, which
+/// keeps its revision there; a ReplicaSet gets a higher one when it becomes the declared one).
 fn is_another(observed: &Observed, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let Workload { deleting, status, .. } = &observed.workload;
     !deleting && status.ours.revision.is_some() && is_unreported(status, set, upkeep)
@@ -106,10 +106,10 @@ fn is_unreported(status: &Status, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     status.ours.revision.is_none_or(|reported| revision > reported)
 }
 
-/// Whether a reconcile before this one created the set for this template, and its report did not reach
+/// Whether a reconcile before this one created the ReplicaSet for this template, and its report did not reach
 /// the status: it was left to this reconcile (`pace.rs`), or refused (rollwright.dev).
 ///
-/// A set that is older than the Deployment, that somebody else made, or that had another revision
+/// A ReplicaSet that is older than the Deployment, that somebody else made, or that had another revision
 /// before was found.
 fn was_created(observed: &Observed, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let workload = &observed.workload;

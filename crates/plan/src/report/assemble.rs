@@ -20,31 +20,31 @@ use crate::report::{Due, Report};
 enum Row {
     /// The selector taken from the template.
     Selector,
-    /// The status, if it is due at once.
+    /// The status, if it is due first.
     StatusAtOnce,
-    /// Deletions that make room for the set that is created (NS-2).
+    /// Deletions that make room for the ReplicaSet that is created (NS-2).
     Room,
-    /// The set that is created.
+    /// The ReplicaSet that is created.
     Creation,
-    /// What the declared set takes over, with its size if that changes too: an object has one write a reconcile.
+    /// What the declared ReplicaSet takes over, with its size if that changes too: an object has one write a reconcile.
     Upkeep,
-    /// The status, if it is due with the declared set.
+    /// The status, if it is due with the declared ReplicaSet.
     StatusWithDeclared,
-    /// The running set, if the reconcile does not make more room for it.
+    /// The running ReplicaSet, if the reconcile does not make more room for it.
     Growth,
     /// The status, if it is due before the cuts.
     StatusBeforeCuts,
     /// Cuts (S6.5), and sizes that follow R (S8).
     Sizes,
-    /// The running set, grown before the cuts and into the room that they make.
+    /// The running ReplicaSet, grown before the cuts and into the room that they make.
     GrowthIntoRoom,
-    /// A set that is created without pods while another one runs: a refusal holds nothing up (FP-11).
+    /// A ReplicaSet that is created without pods while another one runs: a refusal holds nothing up (FP-11).
     CreationBeside,
     /// All other deletions.
     Deletions,
-    /// The fingerprint on the set whose template is put back.
+    /// The fingerprint on the ReplicaSet with the template to restore.
     Mark,
-    /// The template that is put back, or the request that is cleared (S10.9).
+    /// The template to restore, or the request to clear (S10.9).
     RollBack,
     /// The status, if it is due last.
     StatusLast,
@@ -61,7 +61,7 @@ impl From<Due> for Row {
     }
 }
 
-/// Whether sets that are there are written to after a status that is due then.
+/// Whether ReplicaSets that are there are written to after a status that is due then.
 pub(crate) fn is_followed(decisions: &Decisions<'_>, due: Due) -> bool {
     let status = Row::from(due);
     let is_marked = decisions.rollback.as_ref().is_some_and(|rollback| rollback.mark.is_some());
@@ -69,7 +69,7 @@ pub(crate) fn is_followed(decisions: &Decisions<'_>, due: Due) -> bool {
         || decisions.writes.iter().any(|write| row_of(decisions, write.set) > status)
 }
 
-/// The row of the one write to a set that is there.
+/// The row of the one write to a ReplicaSet that is there.
 fn row_of(decisions: &Decisions<'_>, set: usize) -> Row {
     let Decisions { view: View { sets, .. }, upkeep, moves, .. } = decisions;
     let is_of = |step: Resize| step.set == set;
@@ -157,7 +157,7 @@ fn actions(decisions: &mut Decisions<'_>, report: &mut Report) -> Vec<Planned> {
     table.actions
 }
 
-/// An object has one write a reconcile: a mark joins that which the set gets anyway.
+/// An object has one write a reconcile: a mark joins that which the ReplicaSet gets anyway.
 fn join_mark(decisions: &mut Decisions<'_>) {
     let Some(rollback) = &mut decisions.rollback else { return };
     let writes = &mut decisions.writes;

@@ -45,7 +45,7 @@ pub(crate) fn current(decisions: &Decisions<'_>, status: &Status, why: &Why) -> 
     found.blockers.iter().take(MOST).map(dated).collect()
 }
 
-/// Puts blockers into the status, if others block than it says.
+/// Puts blockers into the status, if others block than it reports.
 pub(crate) fn note(status: &mut InHand<'_>, current: &[Blocker]) {
     if !has_same_keys(&status.ours.blockers, current) {
         status.edit().ours.blockers = current.to_vec();

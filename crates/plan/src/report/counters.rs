@@ -8,21 +8,21 @@ use crate::model::observed::SetStatus;
 use crate::model::status::{Counts, InHand, Marks, TargetRecord};
 use crate::model::written::reads;
 
-/// What the counters are computed from, beside the sets.
+/// What the counters are computed from, beside the ReplicaSets.
 pub(crate) struct Tally<'a> {
     pub(crate) view: View<'a>,
-    /// The sum of sizes that `unavailableReplicas` is told by (S9.3).
+    /// The sum of sizes behind `unavailableReplicas` (S9.3).
     pub(crate) total: i64,
-    /// The revision of the declared set, there or to be created.
+    /// The revision of the declared ReplicaSet, there or to be created.
     pub(crate) revision: Option<i64>,
-    /// What runs instead of that set.
+    /// What runs instead of that ReplicaSet.
     pub(crate) target: Option<TargetRecord>,
     pub(crate) course: &'a Course,
     /// How many pods have to be available (S9.8).
     pub(crate) floor: i64,
 }
 
-/// Counters and the condition Available, computed from the sets (S9.1–S9.8).
+/// Counters and the condition Available, computed from the ReplicaSets (S9.1–S9.8).
 ///
 /// The status in hand is copied only if something of it changes.
 pub(crate) fn calculate<'a>(tally: &Tally<'_>, in_hand: &InHand<'a>) -> InHand<'a> {
@@ -48,13 +48,13 @@ fn counts(tally: &Tally<'_>) -> Counts {
         updated_replicas: tally.view.sets.declared().map_or(0, |set| set.status.replicas),
         ready_replicas: sum(|status| status.ready),
         available_replicas: available,
-        // S9.3: against the sizes of the sets, not against R.
+        // S9.3: against the sizes of the ReplicaSets, not against R.
         unavailable_replicas: tally.total.saturating_sub(available).max(0),
         terminating_replicas: terminating(tally),
     }
 }
 
-/// S9.4: absent when a set that was ever synced does not report its count.
+/// S9.4: absent when a ReplicaSet that was ever synced does not report its count.
 fn terminating(tally: &Tally<'_>) -> Option<i64> {
     if !tally.view.observed.options.terminating_replicas {
         return None;
@@ -115,21 +115,21 @@ fn report_policy(tally: &Tally<'_>, status: &mut InHand<'_>) {
     if status.ours.bake != course.bake {
         status.edit().ours.bake.clone_from(&course.bake);
     }
-    // What runs again after another one begins anew.
+    // A ReplicaSet that runs again after another one starts again without marks.
     let has_marks = view.workload().failure_policy.is_some() && tally.target.is_none();
     let revision = tally.revision.filter(|_| has_marks);
     let marks = view.sets.declared().zip(revision).map(|(set, revision)| {
         Marks::raised(status.ours.marks.as_ref(), set, revision, view.workload().replicas)
     });
-    // A set that is created has none yet.
+    // A ReplicaSet that is created has none yet.
     let marks = marks.or(status.ours.marks.filter(|_| has_marks));
     if status.ours.marks != marks {
         status.edit().ours.marks = marks;
     }
 }
 
-/// ReplicaFailure follows the sets, the declared one first (S9.14). On rollwright.dev, its message is about that
-/// set, too; upstream keeps the message of an earlier one.
+/// ReplicaFailure follows the ReplicaSets, the declared one first (S9.14). On rollwright.dev, its message is about that
+/// ReplicaSet, too; upstream keeps the message of an earlier one.
 pub(crate) fn replica_failure(view: View<'_>) -> Edit {
     let View { observed, sets, .. } = view;
     let of_declared = sets.declared().and_then(|set| set.status.failure.as_ref());

@@ -27,7 +27,7 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
     if let Some(words) = resting::words(decisions) {
         return Why::Resting(words);
     }
-    // At a step, the set that is kept has pods of its own (SP-3).
+    // At a step, the ReplicaSet that is kept has pods of its own (SP-3).
     let desired = if aim.is_partial() { aim.ceiling } else { replicas };
     let others = replicas - desired;
     let (available, running) =
@@ -47,7 +47,7 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
     }
 }
 
-/// That the declared revision failed, and what to do (FP-6).
+/// Reports that the declared revision failed, and what to do (FP-6).
 pub(crate) fn failed(decisions: &Decisions<'_>, reason: &str) -> String {
     let number = decisions.revision().and_then(Revision::number);
     let revision = number.map_or_else(String::new, |number| format!(" {number}"));

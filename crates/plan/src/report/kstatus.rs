@@ -22,12 +22,12 @@ pub(crate) struct Standing<'a> {
     message: Message<'a>,
 }
 
-/// The server's refusal of a set.
+/// The server's refusal of a ReplicaSet.
 #[derive(Clone, Copy)]
 pub(crate) struct Refused<'a> {
     /// What is reported of it.
     pub(crate) text: &'a str,
-    /// Whether it stands for as long as the set is described like this.
+    /// Whether it stands for as long as the ReplicaSet is described like this.
     pub(crate) is_final: bool,
 }
 
@@ -62,12 +62,12 @@ const COMPLETE: &str = "All pods are of the current template, and available.";
 const OBSTACLES: [&str; 2] = [condition::COLLISION_LIMIT_REACHED, condition::ROLLBACK_REFUSED];
 
 impl<'a> Standing<'a> {
-    /// What a reconcile makes of the status that it is about to write. `has_new` says whether the
-    /// current template has its set, `why` what the reconcile waits for.
+    /// What a reconcile makes of the status that it is about to write. `has_new` is whether the current template has
+    /// its ReplicaSet, `why` is what the reconcile waits for.
     pub(crate) fn of(status: &Status, workload: &Workload, has_new: bool, why: &'a dyn fmt::Display) -> Self {
         let is_complete = has_new && status.is_complete(workload.replicas, workload.generation);
         match obstacle(status) {
-            // Whoever paused it knows; a rollout that is held is not one that failed.
+            // The user who paused it knows; a paused rollout has not failed.
             _ if workload.paused && !is_complete => {
                 return Self::reconciling(reason::DEPLOYMENT_PAUSED, why);
             }
@@ -138,7 +138,7 @@ impl<'a> Standing<'a> {
         Self::stalled(reason::NEWER_SPEC, Message::Of(why))
     }
 
-    /// The server refused the new set. It may take it later, unless that is final; after the deadline
+    /// The server refused the new ReplicaSet. It may take it later, unless that is final; after the deadline
     /// nobody expects that any more.
     pub(crate) fn of_refusal(
         status: &Status,
@@ -204,7 +204,7 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// A condition that says that somebody has to do something, and what.
+/// A condition that asks for an action, and the action.
 fn obstacle(status: &Status) -> Option<(&'static str, String)> {
     let stands = |kind: &&str| status.condition(kind).filter(|entry| entry.status == "True");
     let entry = OBSTACLES.iter().find_map(stands)?;

@@ -12,20 +12,20 @@ use crate::moves::aim::{Aim, Because};
 use crate::report::announce::{self, Announcement};
 use crate::report::{pause, progress, queued, target};
 
-/// What a reconcile says before it decides about sizes: the stored status with a few conditions edited.
+/// What a reconcile reports before it decides about sizes: the stored status with a few conditions edited.
 #[derive(Debug)]
 pub(crate) struct Opening<'a> {
     pub(crate) status: InHand<'a>,
     /// apps/v1: the revision annotation, where it is another one.
     pub(crate) revision: Option<String>,
-    /// Whether it is told at once that the Deployment was paused or resumed.
+    /// Whether the status reports first that the Deployment was paused or resumed.
     pub(crate) is_pause_reported: bool,
-    /// Whether there is something to say before sets are changed.
+    /// Whether there is something to report before ReplicaSets are changed.
     pub(crate) is_early: bool,
     pub(crate) events: Vec<Event>,
 }
 
-/// The end of a wait, pause (S13.1), refused rollback, and the declared set (S4.4), in this order.
+/// The end of a wait, pause (S13.1), refused rollback, and the declared ReplicaSet (S4.4), in this order.
 pub(crate) fn opening<'a>(
     view: View<'a>,
     course: &Course,
@@ -47,8 +47,8 @@ pub(crate) fn opening<'a>(
         | Because::NewerSpec(_) => None,
         _ => pause::noted(&observed.workload, now),
     };
-    // S4.5: elsewhere upstream's reconcile conflicts with itself over a set that is out of step, and the next
-    // one goes on: the switch is reported at the end, with the counters.
+    // S4.5: elsewhere upstream's reconcile conflicts with itself over a ReplicaSet that is out of step, and the next
+    // one continues: the switch is reported at the end, with the counters.
     let is_pause_reported = pause.is_some() && (aim.looks_once() || !upkeep.is_needed());
     fold(&mut status, pause);
     if aim.heeds_requests() {

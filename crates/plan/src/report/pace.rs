@@ -3,9 +3,9 @@
 //! rollout. While the operator is busy, the status waits one second. The first report of a scaling waits for its
 //! counters, and on rollwright.dev also the first report of a rollout.
 //!
-//! The operator writes at once what somebody waits for: a rollout that becomes complete or stops being
-//! complete, a changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the
-//! next plan computes it again, and the Deployment is requeued for the time when it may be written.
+//! The operator writes immediately what somebody waits for: a rollout that becomes complete or stops being complete, a
+//! changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the next plan computes it
+//! again, and the Deployment is requeued for the time when it may be written.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,12 +34,12 @@ pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
 /// `Some` if the status write waits; until then, if nothing else requeues.
 fn held(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>> {
     let View { observed, now, .. } = decisions.view;
-    // What has news to tell does not wait.
+    // A report with events does not wait.
     let write = report.write.as_ref().filter(|_| report.news.is_empty())?;
     if is_creation_news(decisions) {
         return None;
     }
-    // Another reconcile follows at once, with counters to report.
+    // Another reconcile follows immediately, with counters to report.
     let is_joined = observed.options.joins_reports && is_followed(decisions, report.due);
     if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
         // On a busy server, reconciles that follow each other take seconds.
@@ -51,7 +51,7 @@ fn held(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>>
 /// Until when a status may wait; `None` if it may not.
 fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestamp> {
     let View { observed, now, .. } = decisions.view;
-    // A pause is told at once: the user who set it waits for nothing else.
+    // The status reports a pause immediately: the user who set it waits for nothing else.
     let may_join =
         observed.options.joins_reports && !observed.workload.paused || keeps_progress(write, observed);
     let awaits_counters = may_join && is_in_step(decisions) && is_first_report(write, observed);
@@ -77,14 +77,14 @@ fn gathers(observed: &Observed) -> Duration {
     deadline.map_or(gather, |seconds| gather.min(Duration::from_secs(seconds) / 10))
 }
 
-/// Whether sets have pods to make or to delete, or get them by this reconcile.
+/// Whether ReplicaSets have pods to make or to delete, or get them by this reconcile.
 fn is_in_step(decisions: &Decisions<'_>) -> bool {
     let is_served = decisions.view.observed.sets.iter().all(ReplicaSet::is_served);
     let creates = decisions.creation.as_ref().is_some_and(|creation| creation.set.size > 0);
     !is_served || creates || is_followed(decisions, Due::AtOnce)
 }
 
-/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell.
+/// Whether this is the first report of a generation, with nothing in it that only this reconcile knows.
 fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.observed_generation != observed.workload.status.observed_generation
         && reports_sets_alone(write, observed)
@@ -97,8 +97,8 @@ fn keeps_progress(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.condition(kind) == observed.workload.status.condition(kind)
 }
 
-/// Whether a set is created, and only this status can say so: the next reconcile knows a set that nobody has
-/// told of by its revision, which is above the one in the status, if that has one (S4.4). On apps/v1 the
+/// Whether a ReplicaSet is created, and only this status can report it. The next reconcile recognizes a ReplicaSet that
+/// no status has reported by its revision: it is above the one in the status, if that has one (S4.4). On apps/v1 the
 /// status never has.
 fn is_creation_news(decisions: &Decisions<'_>) -> bool {
     let shown = decisions.view.workload().status.ours.revision;
@@ -108,7 +108,7 @@ fn is_creation_news(decisions: &Decisions<'_>) -> bool {
     })
 }
 
-/// Whether nothing but counters and texts changes, and the rollout goes on as it did.
+/// Whether nothing but counters and texts changes, and the rollout continues as before.
 fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
     let (workload, next) = (&observed.workload, &write.status);
     keeps_records(write, observed)
@@ -125,7 +125,7 @@ fn place(status: &Status) -> (Option<i64>, Option<Timestamp>) {
     status.ours.rollout.as_ref().map_or((None, None), |rollout| (rollout.step, rollout.resting_since))
 }
 
-/// Whether the rollout is as complete as it was told to be.
+/// Whether the rollout is as complete as the status reports.
 fn keeps_completeness(write: &StatusWrite, observed: &Observed) -> bool {
     let workload = &observed.workload;
     let is_complete = |status: &Status| status.is_complete(workload.replicas, workload.generation);
@@ -152,7 +152,7 @@ fn reports_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
         && next.ours.rollback == stored.ours.rollback
 }
 
-/// What a status says yes and no to.
+/// The statuses of all conditions of a status.
 fn statuses(status: &Status) -> BTreeMap<&str, &str> {
     status.conditions.iter().map(|condition| (&*condition.kind, &*condition.status)).collect()
 }

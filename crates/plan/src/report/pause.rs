@@ -6,7 +6,7 @@ use crate::model::conditions::{Condition, Edit};
 use crate::model::keys::{condition, reason};
 use crate::model::observed::Workload;
 
-/// The Deployment was paused or resumed; the deadline's clock starts anew.
+/// The Deployment was paused or resumed; the deadline's clock restarts.
 pub(crate) fn noted(workload: &Workload, now: Timestamp) -> Option<Edit> {
     workload.progress_deadline_seconds?;
     let current = workload.status.condition(condition::PROGRESSING);

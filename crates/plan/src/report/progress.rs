@@ -76,7 +76,7 @@ pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
     })
 }
 
-/// FP-9, FP-5: the deadline of a revision that is retried begins anew, and so it does after an outage.
+/// FP-9, FP-5: the deadline of a retried revision restarts, also after an outage.
 pub(crate) fn retried(status: &Status, course: &Course) -> Option<Edit> {
     let known = status.condition(condition::PROGRESSING)?;
     let is_timed = known.reason == reason::PROGRESS_DEADLINE_EXCEEDED || known.status == "True";
@@ -93,7 +93,7 @@ fn is_progress(workload: &Workload, old: &Status, new: &Status) -> bool {
 }
 
 impl Condition {
-    /// Whether the rollout waits at a step, this being Progressing. Once it goes on, the deadline begins anew (SP-8).
+    /// Whether the rollout waits at a step, this being Progressing. Once it continues, the deadline restarts (SP-8).
     fn is_at_step(&self) -> bool {
         self.reason == reason::RESTING_AT_STEP
     }

@@ -86,8 +86,8 @@ fn is_failure(decisions: &Decisions<'_>, status: &Status) -> bool {
     !is_known && status.reports_failure(revision) && decisions.course.failure.cause.is_some()
 }
 
-/// Whether the record of a way back, or of a pin, is still open although it is complete: nothing else of the status
-/// changes if its last pods became available while the status before was written.
+/// Whether the record of a rollback by policy, or of a pin, is still open although it is complete. If its last pods
+/// became available during the write of the previous status, nothing else of the status changes.
 pub(crate) fn closes(decisions: &Decisions<'_>, status: &Status) -> bool {
     let is_open = decisions.view.workload().status.ours.rollout.is_some();
     is_open && !decisions.course.situation.is_declared() && decisions.is_complete(status)
@@ -162,7 +162,7 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
     let created = decisions.creation.as_ref().map(|creation| &creation.set.hash);
     let id = last.map_or(0, |record| record.id).max(history.id).min(ID_MAX - 1) + 1;
     let template = &workload.template;
-    // The template of a set that is pinned is not at hand; the next trigger is found by the declared one.
+    // The template of a ReplicaSet that is pinned is not at hand; the next trigger is found by the declared one.
     let (cause, outline, containers, images) = if status.ours.target.is_some() {
         let outline = last.map_or(history.outline, |record| record.outline);
         (workload.pin_in_force().and_then(|pin| pin.reason.clone()), outline, "", "")

@@ -56,7 +56,7 @@ pub(crate) fn note<'a>(decisions: &Decisions<'_>, mut status: InHand<'a>) -> InH
 }
 
 /// What the rollout waits for at a step, in a sentence without its end. It changes only with what it reports, so that
-/// a rollout at rest writes nothing.
+/// an idle rollout causes no writes.
 pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
     let (stage, wait) = (decisions.stage()?, decisions.resting()?);
     let replicas = decisions.view.workload().replicas;

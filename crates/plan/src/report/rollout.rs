@@ -58,7 +58,7 @@ impl Transition {
 pub fn transitions(workload: &Workload, action: &Action) -> Vec<Transition> {
     let mut transitions = Vec::new();
     match action {
-        // It has no pods while another set runs (FP-11).
+        // The ReplicaSet has no pods while another one runs (FP-11).
         Action::CreateReplicaSet(_) if workload.pin_in_force().is_some() => {}
         Action::CreateReplicaSet(_) => {
             transitions.push(Transition::Started);
@@ -108,7 +108,7 @@ fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Transition> {
     }
 }
 
-/// Whether the set had a lower revision, and was not the current one (S5.5).
+/// Whether the ReplicaSet had a lower revision, and was not the current one (S5.5).
 fn takes_up_again(workload: &Workload, update: &UpdateReplicaSet) -> bool {
     let Some(history) = update.annotations.get(REVISION_HISTORY) else { return false };
     let earlier = history.rsplit(',').next().unwrap_or_default();
@@ -138,7 +138,7 @@ fn reason_of(status: &Status) -> Option<&str> {
     status.condition(condition::PROGRESSING).map(|condition: &Condition| condition.reason.as_str())
 }
 
-/// What a status write tells people, once it has succeeded. Reasons are those of the condition.
+/// The events of a status write, once it has succeeded. Reasons are those of the condition.
 pub(crate) fn events(workload: &Workload, write: &StatusWrite, set: Option<&str>, why: &Why) -> Vec<Event> {
     let status = &write.status;
     let revision = status.ours.revision.map_or_else(String::new, |number| format!(" of revision {number}"));

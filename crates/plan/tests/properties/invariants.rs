@@ -30,14 +30,14 @@ fn owned(world: &World) -> impl Iterator<Item = &ReplicaSet> {
     world.observed.sets.iter().filter(|set| is_owned(world, set))
 }
 
-/// The oldest set that carries the template, or that has it as stored.
+/// The oldest ReplicaSet that carries the template, or that has it as stored.
 fn new_set(world: &World) -> Option<&ReplicaSet> {
     let fingerprint = &world.observed.workload.template.fingerprint;
     owned(world).filter(|set| set.carries(fingerprint)).min_by(|a, b| a.age_order(b))
 }
 
-/// Whether the set carries the template, or the server would store the template as it is there: such
-/// a set is marked by the same plan, maybe after a status was written.
+/// Whether the ReplicaSet carries the template, or the server would store the template as it is there: such
+/// a ReplicaSet is marked by the same plan, maybe after a status was written.
 fn is_of_template(world: &World, set: &ReplicaSet) -> bool {
     let is_stored = match &world.server {
         Server::Plain => set.stored == digest(&world.template),
@@ -73,7 +73,7 @@ impl Before {
         }
     }
 
-    /// Pods of old sets that may have been available, and that the sizes have no room for now.
+    /// Pods of old ReplicaSets that may have been available, and that the sizes have no room for now.
     fn lost(&self, world: &World) -> i64 {
         let new = new_set(world).map(|set| set.uid.clone());
         let olds = owned(world).filter(|set| Some(&set.uid) != new.as_ref());
@@ -108,7 +108,7 @@ pub(crate) fn carry_out(world: &mut World, plan: &Plan) {
         }
         let is_rolling = matches!(world.observed.workload.strategy, Strategy::RollingUpdate { .. });
         assert_no_pods_in_rollback(world, is_rolled_back, size);
-        // S10.3: on apps/v1 a rollback first makes the set of the current template, under
+        // S10.3: on apps/v1 a rollback first makes the ReplicaSet of the current template, under
         // Recreate at its full size.
         if total(world) > size && (is_rolling || !is_rolled_back) {
             assert!(total(world) <= before.cap, "SU-1: {} > {} after {planned:?}", total(world), before.cap);
@@ -139,14 +139,14 @@ fn assert_no_pods_in_rollback(world: &World, is_rolled_back: bool, size: i64) {
     assert!(!is_bound || total(world) <= size, "AV-4: {} > {size} in a rollback", total(world));
 }
 
-/// NS-2: how many sets of size 0 there may be.
+/// NS-2: how many ReplicaSets of size 0 there may be.
 fn room(world: &World) -> usize {
     let limit = world.observed.workload.revision_history_limit;
     let limit = limit.filter(|_| has_safeguards(world));
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap() + 5)
 }
 
-/// NS-2: after a reconcile that created a set there are more than may be only if those that are left
+/// NS-2: after a reconcile that created a ReplicaSet there are more than may be only if those that are left
 /// could not be deleted.
 fn assert_bounded(as_seen: &World, world: &World, room: usize) {
     let seen = |set: &ReplicaSet| as_seen.observed.sets.iter().find(|old| old.uid == set.uid);
@@ -195,8 +195,8 @@ fn allowed(world: &World, action: &Action) {
     }
 }
 
-/// KS-1: who waits for a rollout goes on when it is complete, and not before; what failed says
-/// why. KS-2: to say so costs no write.
+/// KS-1: a client that waits for a rollout continues when it is complete, and not before; a failed rollout has a
+/// message. KS-2: that costs no write.
 fn assert_summary(world: &World, status: &Status) {
     let workload = &world.observed.workload;
     let summary = status.conditions.iter().filter(|entry| SUMMARIES.contains(&entry.kind.as_str()));
@@ -230,7 +230,7 @@ fn assert_summary(world: &World, status: &Status) {
         rest
     };
     let is_first = workload.status.condition(condition::READY).is_none();
-    // That a rollout waits at a step is news (SP-8).
+    // A rollout that waits at a step is news (SP-8).
     let is_at_step = holding.iter().any(|entry| entry.reason == reason::RESTING_AT_STEP);
     let is_news = is_first || is_at_step || rest(status) != rest(&workload.status);
     assert!(is_news, "KS-2: {status:?}");
@@ -243,14 +243,14 @@ fn assert_counters(status: &Status) {
     assert!(updated_replicas <= replicas, "ST-1: {status:?}");
 }
 
-/// OW-3: the set is the Deployment's own.
+/// OW-3: the ReplicaSet is the Deployment's own.
 fn own<'a>(world: &'a World, target: &Target) -> &'a ReplicaSet {
     let set = world.observed.sets.iter().find(|set| set.uid == target.uid).unwrap();
     assert!(is_owned(world, set), "OW-3: {set:?}");
     set
 }
 
-/// RV-1: the current set has the highest revision, as far as numbers go.
+/// RV-1: the current ReplicaSet has the highest revision, as far as numbers go.
 fn assert_revision(world: &World) {
     let Some(new) = new_set(world) else { return };
     let number =
@@ -259,7 +259,7 @@ fn assert_revision(world: &World) {
     assert!(number(new) > highest || highest == REVISION_MAX, "RV-1: {} <= {highest}", number(new));
 }
 
-/// SC-1: several active sets together grow or shrink to what there may be, the new one being
+/// SC-1: several active ReplicaSets together grow or shrink to what there may be, the new one being
 /// neither as large nor as available as it gets.
 fn assert_shares(before: &Before, as_seen: &World, world: &World) {
     let workload = &as_seen.observed.workload;

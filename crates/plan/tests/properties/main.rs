@@ -26,10 +26,10 @@ use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use recipes::Range;
 use world::{OWNER, World, template};
 
-/// A run comes to rest within as many reconciles as the recordings of the real controller do.
+/// A run becomes idle within as many reconciles as the recordings of the real controller do.
 const RECONCILES_MAX: usize = 12;
 
-/// As many cases as a few seconds allow, or as `PROPTEST_CASES` says.
+/// As many cases as a few seconds allow, or as many as `PROPTEST_CASES`.
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     let is_given = std::env::var_os("PROPTEST_CASES").is_some();
@@ -41,7 +41,7 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// The sets in another order: by their place in a shuffled list.
+/// The ReplicaSets in another order: by their place in a shuffled list.
 fn shuffled(world: &World, order: &[usize]) -> World {
     let mut world = world.clone();
     let mut keyed: Vec<_> = order.iter().copied().zip(world.observed.sets).collect();
@@ -54,7 +54,7 @@ proptest! {
     #![proptest_config(config())]
 
     /// Garbage of every kind: no panic, no overflow, and the same plan whenever and in
-    /// whatever order the sets are looked at.
+    /// whatever order the ReplicaSets are looked at.
     #[test]
     fn planning_is_total_and_deterministic(
         recipe in recipes::recipe(Range::Hostile),
@@ -85,7 +85,7 @@ proptest! {
     ) {
         let told = |story: &stories::Story| recipe.world().that(|it| story.tell(it)).plan();
         prop_assert_eq!(stories::untold(&told(&one)), stories::untold(&told(&other)));
-        // No id comes back.
+        // No id appears twice.
         let plan = recipe.world().that(|it| one.tell_all(it)).plan();
         let ids: Vec<i64> = stories::told(&plan).map(|record| record.id).collect();
         prop_assert!(ids.is_sorted_by(|a, b| a < b), "{:?}", ids);
@@ -121,7 +121,7 @@ fn random_histories_open_and_close_records() {
     assert_eq!(often, [true; 5], "in 4000 plans: {seen:?}");
 }
 
-/// The names of the sets that a plan creates.
+/// The names of the ReplicaSets that a plan creates.
 fn creations(plan: &Plan) -> Vec<String> {
     let name = |planned: &Planned| match &planned.action {
         Action::CreateReplicaSet(set) => Some(set.name.clone()),
@@ -130,7 +130,7 @@ fn creations(plan: &Plan) -> Vec<String> {
     plan.actions.iter().filter_map(name).collect()
 }
 
-/// Whether the status that a plan writes says that a set was found.
+/// Whether the status that a plan writes reports that a ReplicaSet was found.
 fn says_found(plan: &Plan, name: &str) -> bool {
     let message = format!("Found new replica set \"{name}\"");
     plan.actions.iter().any(|planned| match &planned.action {
@@ -139,7 +139,7 @@ fn says_found(plan: &Plan, name: &str) -> bool {
     })
 }
 
-/// The highest revision of the sets: the status tells none above it.
+/// The highest revision of the ReplicaSets: the status reports none above it.
 fn highest_revision(world: &World) -> i64 {
     let number =
         |set: &ReplicaSet| Revision::read(set.annotations.get(REVISION).map(String::as_str)).or_zero();
@@ -158,7 +158,7 @@ fn until_status(mut plan: Plan) -> Plan {
 proptest! {
     #![proptest_config(config())]
 
-    /// ST-2. On apps/v1 a refused status is lost with what it said, as upstream's.
+    /// ST-2. On apps/v1 a refused status is lost with what it reported, as upstream's is.
     #[test]
     fn what_was_just_created_is_never_found(
         recipe in recipes::recipe(Range::Legal), is_told in any::<bool>(), is_refused in any::<bool>(),
@@ -168,7 +168,7 @@ proptest! {
         let is_ours = world.observed.flavour == Flavour::Rollwright;
         world.observed.options.joins_reports = is_ours;
         world.observed.options.status_held = Some(world.now);
-        // At the end of the number line the new set gets no revision of its own (S5.2).
+        // At the end of the number line the new ReplicaSet gets no revision of its own (S5.2).
         let told = Some(highest_revision(&world)).filter(|told| *told < REVISION_MAX);
         world.observed.workload.status.ours.revision = told.filter(|_| is_ours && is_told);
         let mut before = Vec::new();

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use crate::world::{self, OWNER, Server, World, fingerprint, template};
 
-/// How many sets there are at most.
+/// How many ReplicaSets there are at most.
 pub(crate) const SETS_MAX: usize = 8;
 const IMAGES: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -34,9 +34,9 @@ pub(crate) struct SetRecipe {
     marks: Marks,
     annotations: [Option<String>; 4],
     size: i64,
-    /// Whether it is as large as the Deployment wants it, whatever `size` says.
+    /// Whether it is as large as the Deployment wants it, whatever `size` is.
     is_full: bool,
-    /// Whether its replicas annotations are those of the Deployment, whatever they say.
+    /// Whether its replicas annotations are those of the Deployment, whatever they contain.
     is_current: bool,
     status: SetStatus,
     owner: Option<&'static str>,
@@ -61,7 +61,7 @@ pub(crate) struct Recipe {
     switches: Switches,
     sets: Vec<SetRecipe>,
     server: u8,
-    /// Whether the first set has the name that the new one would get.
+    /// Whether the first ReplicaSet has the name that the new one would get.
     is_name_taken: bool,
     pods: Vec<(usize, &'static str)>,
 }

@@ -38,7 +38,7 @@ fn with(world: World, (steps, skips_proven): &(Vec<UpdateStep>, bool)) -> World 
     })
 }
 
-/// The revision of the declared set, once this plan is carried out.
+/// The revision of the declared ReplicaSet, once this plan is carried out.
 fn revision(world: &World, plan: &Plan) -> Option<String> {
     let created = plan.actions.iter().find_map(|planned| match &planned.action {
         Action::CreateReplicaSet(set) => set.annotations.get(REVISION).cloned(),
@@ -53,7 +53,7 @@ fn revision(world: &World, plan: &Plan) -> Option<String> {
     created.or(told.or_else(|| stored(world)).map(|number| number.to_string()))
 }
 
-/// That of the oldest owned set that carries the template.
+/// The template of the oldest owned ReplicaSet that carries it.
 fn stored(world: &World) -> Option<i64> {
     let Workload { template, selector, .. } = &world.observed.workload;
     let owned = world.observed.sets.iter().filter(|set| set.controller_uid.as_deref() == Some(OWNER));
@@ -63,7 +63,7 @@ fn stored(world: &World) -> Option<i64> {
     Revision::read(oldest.annotations.get(REVISION).map(String::as_str)).number()
 }
 
-/// Whether a set grows although a revision is declared again, or was.
+/// Whether a ReplicaSet grows although a revision is declared again, or was.
 fn grows_after_a_way_back(world: &World, plan: &Plan) -> bool {
     let updates = || {
         plan.actions.iter().filter_map(|planned| match &planned.action {
@@ -77,7 +77,7 @@ fn grows_after_a_way_back(world: &World, plan: &Plan) -> bool {
     updates().any(|update| update.size_to > update.size_from) && (was_declared || is_declared())
 }
 
-/// The sizes that a plan gives to sets, in its order.
+/// The sizes that a plan gives to ReplicaSets, in its order.
 fn sizes(plan: &Plan) -> Vec<(String, i64)> {
     let size = |action: &Action| match action {
         Action::CreateReplicaSet(set) => Some((set.name.clone(), set.size)),
@@ -92,7 +92,7 @@ fn sizes(plan: &Plan) -> Vec<(String, i64)> {
 proptest! {
     #![proptest_config(config())]
 
-    /// SP-1: promoted to the end at once, all steps together are none.
+    /// SP-1: for a rollout that is promoted to the end, all steps together are none.
     #[test]
     fn what_is_promoted_at_once_has_the_sizes_of_no_steps(
         recipe in recipes::recipe(Range::Legal), steps in steps(),

@@ -117,7 +117,7 @@ impl Story {
         workload.authors = self.authors.clone();
     }
 
-    /// The same with another number in the column READY: `lastScale` is told by it.
+    /// The same with another number in the column READY: `lastScale` depends on it.
     pub(crate) fn tell_all(&self, workload: &mut Workload) {
         self.tell(workload);
         workload.status.ours.ready.clone_from(&self.ready);

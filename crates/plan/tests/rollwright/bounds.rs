@@ -15,7 +15,7 @@ fn next_name(world: &World) -> Option<String> {
     })
 }
 
-/// Gives the next name to somebody else's set and makes a reconcile. Returns the name.
+/// Gives the next name to somebody else's ReplicaSet and makes a reconcile. Returns the name.
 fn collide(world: &mut World) -> Option<String> {
     let name = next_name(world)?;
     let taken = world.replica_set(set("a", 3).named(&name).owned_by("other"));
@@ -86,7 +86,7 @@ fn the_last_name_is_tried_again_after_ten_seconds() {
     assert_eq!(status(&world).collision_count, Some(3), "no further name");
     assert_eq!(next_name(&world), None, "held for another ten seconds");
     assert!(has(&world, condition::COLLISION_LIMIT_REACHED));
-    // The set that had the name goes.
+    // The ReplicaSet that had the name goes.
     world.observed.sets.retain(|set| set.name != last);
     wait(&mut world, 10);
     world.reconcile();
@@ -132,7 +132,7 @@ fn on_apps_v1_names_are_tried_for_ever() {
     assert_eq!(status(&world).ours, plan::Ours::default());
 }
 
-/// `count` idle sets of `limit` + 5 that may stay, and the active `b`, in a rollout that never
+/// `count` idle ReplicaSets of `limit` + 5 that may stay, and the active `b`, in a rollout that never
 /// completes.
 fn crowded(count: usize, limit: i64) -> World {
     let mut world = ours().that(|it| it.revision_history_limit = Some(limit));
@@ -147,7 +147,7 @@ fn crowded(count: usize, limit: i64) -> World {
 
 #[test]
 fn at_the_cap_the_lowest_revisions_make_room() {
-    // The new set is created with a size, so it counts as active, and the idle ones stay.
+    // The new ReplicaSet is created with a size, so it counts as active, and the idle ones stay.
     assert_eq!(deletions(&crowded(7, 2).plan()), [""; 0]);
     assert_eq!(deletions(&crowded(8, 2).plan()), ["web-old0"]);
     // With all the surge in use it starts empty.
@@ -173,7 +173,7 @@ fn only_what_is_idle_makes_room() {
     assert_eq!(deletions(&world.plan()), ["web-old3", "web-old4"]);
 }
 
-/// The rollout goes on all the same, and a condition says what is wrong for as long as it is.
+/// The rollout continues all the same, and a condition reports the error for as long as it lasts.
 #[test]
 fn the_new_set_is_created_even_if_nothing_can_be_deleted() {
     let mut world = crowded(8, 2);
@@ -212,7 +212,7 @@ fn a_refused_deletion_does_not_hold_up_the_new_set() {
 
 #[test]
 fn a_rollback_deletes_anything_but_its_target() {
-    // The set of the current template is made too, and is empty.
+    // The ReplicaSet of the current template is made too, and is empty.
     let cases = [(1, ["web-old1", "web-old2"]), (2, ["web-old0", "web-old2"]), (0, ["web-old0", "web-old1"])];
     for (requested, expected) in cases {
         let mut world = crowded(8, 2).that(|it| it.rollback_to = Some(requested));

@@ -89,7 +89,7 @@ fn a_set_that_proves_to_be_ours_is_the_new_set() {
     check("planned again with it", ours().with(late), &[&["status revision=1"], &[]]);
 }
 
-/// A foreign set has the name: the next reconcile takes another one, and only one set comes of it.
+/// A foreign ReplicaSet has the name: the next reconcile takes another one, and only one ReplicaSet comes of it.
 #[test]
 fn a_collision_takes_another_name() {
     let probe = ours().plan();
@@ -113,7 +113,7 @@ fn a_collision_takes_another_name() {
     assert_eq!(world.find(&wanted.name).annotations, set("a", 3).annotations, "not ours to change");
 }
 
-/// Annotations of a Deployment that leave no room for ours in a set.
+/// Annotations of a Deployment that leave no room for the operator's in a ReplicaSet.
 fn bulky(flavour: Flavour) -> World {
     world(flavour).that(|it| {
         it.annotations = Map::from([

@@ -1,4 +1,4 @@
-//! When a revision is late under a failure policy, and when its deadline begins anew (FP-2 to FP-4, FP-8).
+//! When a revision is late under a failure policy, and when its deadline restarts (FP-2 to FP-4, FP-8).
 
 use jiff::SignedDuration;
 use plan::keys::{ROLLOUT, condition};
@@ -81,7 +81,7 @@ fn a_revision_without_a_size_is_not_late() {
     assert_eq!((world.find(&name).size, memory(&world, &name)["verdict"].clone()), (0, Value::Null));
 }
 
-/// Under Recreate, the template of revision 3 goes and comes back before the one in between has its ReplicaSet.
+/// Under Recreate, the template of revision 3 goes and returns before the one in between has its ReplicaSet.
 #[test]
 fn a_revision_that_begins_again_has_a_new_deadline() {
     let mut world = good(FailureAction::Revert).that(|it| it.strategy = Strategy::Recreate);
@@ -107,7 +107,7 @@ fn a_revision_that_begins_again_has_a_new_deadline() {
     assert!(target(&world).is_some());
 }
 
-/// It lost a pod after it was complete, and no deadline runs: the engine does not look for one.
+/// The Deployment lost a pod after it was complete, and no deadline runs: the engine does not look for one.
 #[test]
 fn what_was_complete_awaits_no_deadline() {
     let mut world = complete();

@@ -44,7 +44,7 @@ fn shown(world: &mut World) -> &mut [Evidence] {
     Arc::make_mut(&mut world.observed.answers.evidence)
 }
 
-/// A pod that is so many seconds old, and whose container has restarted so often, the last time just now.
+/// A pod of this age in seconds with a container that has restarted this often, the last time just now.
 pub(crate) fn restarts(world: &World, age: i64, count: i64) -> Restarts {
     Restarts { created: world.now - SignedDuration::from_secs(age), count, last: Some(world.now) }
 }
@@ -125,7 +125,7 @@ fn stuck_pods_count_until_all_were_available_and_since_the_last_retry() {
     assert_eq!(target(&world), None);
 
     let mut world = rolling(by(|policy| policy.stuck_seconds = Some(60)));
-    // It has not failed yet, so this means nothing.
+    // The revision has not failed yet, so this means nothing.
     world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
     block(&mut world, "ImagePull", 1);
     let long_ago = world.observed.workload.status.ours.blockers.clone();
@@ -206,8 +206,7 @@ fn containers_that_restart_too_often_fail_a_revision() {
     }
 }
 
-/// A revision that was complete goes on being judged while it bakes, and is good only once its pods were read after
-/// that.
+/// A revision that was complete is still judged while it bakes, and is good only once its pods were read after that.
 #[test]
 fn restarts_count_while_it_bakes_and_a_good_revision_was_read() {
     let baking = || by(|policy| (policy.restarts, policy.bake_seconds) = (Some(3), 100));
@@ -263,7 +262,7 @@ fn older_pods_count_from_the_first_look_on() {
         let verdict = memory(&young, &named(&young, "c"))["verdict"].clone();
         assert_eq!(verdict == "Failed", is_failed, "{restarted}");
     }
-    // A retry begins anew.
+    // A retry restarts the time.
     let since = |world: &World| memory(world, &name)["since"].as_str().unwrap().to_owned();
     let declared = since(&world);
     world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
@@ -348,7 +347,7 @@ fn a_number_that_cannot_be_is_no_number() {
     assert_eq!((memory["verdict"].clone(), memory["restartsBefore"].clone()), (Value::Null, 1.into()));
 }
 
-/// It was complete with three pods. What a change of R adds is stuck, and that is no failure of the revision.
+/// The revision was complete with three pods. What a change of R adds is stuck, and that is no failure of the revision.
 #[test]
 fn pods_that_a_change_of_the_size_adds_do_not_fail_a_revision_that_bakes() {
     let mut world = rolling(by(|policy| (policy.stuck_seconds, policy.bake_seconds) = (Some(60), 1000)));

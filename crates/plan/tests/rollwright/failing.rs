@@ -33,14 +33,14 @@ pub(crate) fn memory(world: &World, name: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// The name of the set of a template.
+/// The name of the ReplicaSet of a template.
 pub(crate) fn named(world: &World, image: &str) -> String {
     let fingerprint = crate::world::fingerprint(image);
     world.observed.sets.iter().find(|set| set.carries(&fingerprint)).unwrap().name.clone()
 }
 
-/// Sets get the pods that they were asked for. Those of these templates never become ready, and all others are
-/// available at once.
+/// ReplicaSets get the pods that they were asked for. Those of these templates never become ready, and all others are
+/// available immediately.
 pub(crate) fn come_up(world: &mut World, dead: &[&str]) {
     let dead: Vec<_> = dead.iter().map(|image| crate::world::fingerprint(image)).collect();
     for set in &mut world.observed.sets {
@@ -244,7 +244,7 @@ fn an_abort_reverts_without_a_policy_and_at_once() {
     let words = "revision 2 runs instead of the declared revision 3, which somebody aborted";
     assert_eq!(world.plan().why.to_string(), words);
     assert_eq!((world.find("web-b").size, world.find(&named(&world, "c")).size), (3, 0));
-    // It means nothing for the next revision.
+    // The request means nothing for the next revision.
     world.set_template(template("d"));
     play(&mut world, 60, &[]);
     assert_eq!((target(&world), world.kstatus()), (None, Kstatus::Current));
@@ -291,7 +291,7 @@ fn git_going_back_to_what_runs_restarts_nothing() {
     assert_eq!(world.find("web-b").annotations[REVISION], "4");
     assert_eq!(memory(&world, "web-b")["verdict"], "Good", "only Good survives");
     assert_eq!(world.kstatus(), Kstatus::Current);
-    // Declared anew, a revision that failed is tried again.
+    // Declared again, a revision that failed is tried again.
     world.set_template(template("c"));
     play(&mut world, 20, &["c"]);
     let failed = named(&world, "c");

@@ -35,7 +35,7 @@ fn a_canary_that_crashes_at_a_step_is_reverted_without_a_step() {
     assert!(played.path.iter().all(|sizes| !sizes.ends_with("+4")), "never another updated pod");
     assert_eq!((count(&played.events, "Reverted"), target(&world).is_some()), (1, true));
     assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Failed");
-    // It stays so when the time of the step is over.
+    // The verdict stays when the time of the step is over.
     world.now += SignedDuration::from_secs(600);
     assert_eq!(play(&mut world, 30, &[]).path, ["10+0"]);
 }
@@ -97,7 +97,7 @@ fn an_abort_reverts_at_a_step_without_a_policy_and_a_retry_begins_at_the_first_o
     assert_eq!((&memory["steps"]["step"], &memory["promote"]), (&json!(1), &json!("3/50%")), "{memory}");
 }
 
-/// A pin runs its revision at once; the declared one goes on at its step after that, and its time begins anew.
+/// A pin runs its revision immediately; the declared one continues at its step after that, and its time restarts.
 #[test]
 fn a_pin_has_no_steps() {
     let mut world = resting(None);
@@ -145,7 +145,7 @@ fn a_revision_that_serves_is_kept_whether_it_has_baked_or_not() {
     }
 }
 
-/// What a newer operator left stops the rollout within its step, and the time begins anew after that.
+/// What a newer operator left stops the rollout within its step, and the time restarts after that.
 #[test]
 fn an_operator_that_is_too_old_holds_the_step() {
     let mut world = resting(None);

@@ -1,4 +1,4 @@
-//! The selector, and the new set: found by fingerprint or dry run, or created.
+//! The selector, and the new ReplicaSet: found by fingerprint or dry run, or created.
 
 use plan::selector::LabelSelector;
 use plan::{Flavour, Map};
@@ -40,7 +40,7 @@ fn an_omitted_selector_is_taken_from_the_template() {
     check("deleting", ours().that(deleting), &[nothing_but_a_warning]);
 }
 
-/// A set that is in step with everything but its fingerprints.
+/// A ReplicaSet that is in step with everything but its fingerprints.
 fn in_step(image: &str) -> crate::world::Set {
     set(image, 3).revision("1").scaled_for("3", "4")
 }

@@ -31,7 +31,7 @@ fn a_way_back_and_more_replicas_add_no_pod_to_what_it_leaves() {
     }
 }
 
-/// Where nothing is good, a canary was kept before what it was to replace.
+/// Where nothing is good, a canary was kept before the revision that it should replace.
 #[test]
 fn a_canary_is_not_kept_before_what_serves() {
     let mut world = stepped(10, &["7/promoted"]);

@@ -345,7 +345,7 @@ fn what_is_aborted_twice_cancels_what_runs() {
     assert_eq!(ended.unwrap().outcome, Outcome::Cancelled);
 }
 
-/// It failed by itself; somebody aborts it before a status reports that.
+/// The rollout failed by itself; somebody aborts it before a status reports that.
 #[test]
 fn what_has_failed_is_not_cancelled_by_an_abort() {
     let mut world = rolling(by(|policy| policy.restarts = Some(3)));

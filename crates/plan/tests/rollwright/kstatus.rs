@@ -33,7 +33,7 @@ fn later(world: &mut World, seconds: i64) {
     world.now = world.now.checked_add(SignedDuration::from_secs(seconds)).unwrap();
 }
 
-/// One pod of one set appears, becomes available or goes. Returns whether there was one.
+/// One pod of one ReplicaSet appears, becomes available or goes. Returns whether there was one.
 fn move_one_pod(world: &mut World) -> bool {
     for set in &mut world.observed.sets {
         let (size, status) = (set.size, &mut set.status);
@@ -76,8 +76,7 @@ fn follow(world: &mut World, look: impl Fn(&World)) {
     panic!("no end: {:#?}", world.observed);
 }
 
-/// Exactly one of the three is True; Ready is always there, the others only while they hold; all
-/// say why.
+/// Exactly one of the three is True; Ready is always there, the others only while they hold; all have a message.
 fn is_well_formed(world: &World) {
     let status = status(world);
     let entries: Vec<_> = SUMMARIES.iter().filter_map(|kind| status.condition(kind)).collect();
@@ -101,7 +100,7 @@ fn is_done(world: &World) -> bool {
     }) && world.observed.sets.iter().any(|set| set.carries(&new))
 }
 
-/// Who waits goes on when all is done, and not before; a rollout that gets on never failed.
+/// A client that waits continues when all is done, and not before; a rollout that makes progress never failed.
 fn is_honest(world: &World) {
     match world.kstatus() {
         Kstatus::Current => assert!(is_done(world), "Current: {:#?}", world.observed),
@@ -193,8 +192,8 @@ fn after_the_deadline_it_failed_until_it_gets_on() {
     assert_eq!(world.kstatus(), Kstatus::Current);
 }
 
-/// The time of the rollout that failed does not count for the one that mends it: the set of the
-/// template that is put back has no pods yet, so that nothing shows at first that it gets on.
+/// The time of the rollout that failed does not count for the one that mends it. The ReplicaSet of the restored
+/// template has no pods yet, so at first nothing shows its progress.
 #[test]
 fn going_back_from_a_failed_rollout_is_not_a_failure() {
     let mut world = rolled_out().that(|it| it.strategy = Strategy::Recreate).template(template("b"));
@@ -240,7 +239,7 @@ fn a_paused_rollout_is_held_and_has_not_failed() {
     assert_eq!(late.kstatus(), Kstatus::InProgress);
 }
 
-/// The server refuses the new set so many seconds after the last time.
+/// The server refuses the new ReplicaSet this many seconds after the last time.
 fn refused(world: &mut World, failure: &Failure, seconds: i64) -> Kstatus {
     later(world, seconds);
     let plan = world.plan();
@@ -264,7 +263,7 @@ fn a_template_that_the_server_never_takes_has_failed_at_once() {
     let before = world.observed.workload.resource_version.clone();
     assert_eq!(refused(&mut world, &invalid, 1), Kstatus::Failed);
     assert_eq!(world.observed.workload.resource_version, before);
-    // The next template starts anew.
+    // The next template starts without it.
     world.set_template(template("b"));
     follow(&mut world, is_honest);
 }
@@ -284,7 +283,7 @@ fn another_refusal_has_failed_after_the_deadline() {
     follow(&mut world, is_honest);
 }
 
-/// The server may say something else the next time: nobody reads the words of before.
+/// The server may return other words the next time: nobody reads the words of before.
 #[test]
 fn the_newest_words_of_the_server_are_shown() {
     let mut world = fresh();
@@ -300,7 +299,7 @@ fn the_newest_words_of_the_server_are_shown() {
     assert_eq!(refused(&mut world, &Failure::Refused("limit 4".to_owned()), 301), Kstatus::Failed);
 }
 
-/// What one ReplicaSet was refused is not said of the next one.
+/// The refusal of one ReplicaSet is not reported of the next one.
 #[test]
 fn a_refusal_of_pods_is_told_of_the_revision_that_it_is_about() {
     let mut world = fresh();
@@ -343,7 +342,7 @@ fn a_pod_that_goes_makes_it_unready_and_in_progress() {
     assert_eq!(world.kstatus(), Kstatus::Current);
 }
 
-/// Somebody deletes the new set of a rollout that was complete. The reconcile that creates another one also
+/// Somebody deletes the new ReplicaSet of a rollout that was complete. The reconcile that creates another one also
 /// deletes history beyond the limit, and its status comes before that: not with the counters of before.
 #[test]
 fn the_counters_of_a_set_that_is_gone_are_not_told_again() {

@@ -1,4 +1,4 @@
-//! What only our own kind does, decided by [`plan::plan`] and read as lines of text.
+//! What only rollwright.dev does, decided by [`plan::plan`] and read as lines of text.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 

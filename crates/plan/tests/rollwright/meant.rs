@@ -1,5 +1,5 @@
-//! What the users of policies meant, where the letter of a rule once said something else (docs/internals/invariants.md,
-//! "What users mean").
+//! What the users of policies meant, where the letter of a rule was once different (docs/internals/invariants.md, "What
+//! users mean").
 
 use jiff::SignedDuration;
 use plan::keys::{ABORT, RETRY, ROLLOUT, condition};
@@ -11,7 +11,7 @@ use crate::pinning::{says, target};
 use crate::stepping::{play, promote, sizes, step, stepped, steps};
 use crate::world::{World, template};
 
-/// Sizes of all sets, oldest first.
+/// Sizes of all ReplicaSets, oldest first.
 pub(crate) fn all(world: &World) -> Vec<i64> {
     world.observed.sets.iter().map(|set| set.size).collect()
 }
@@ -101,7 +101,7 @@ fn what_was_pinned_away_is_no_fallback() {
         world.observed.workload.steps = crate::stepping::steps(list);
         world.observed.workload.pin = None;
         world.set_template(template("c"));
-        // It becomes complete, and is given up while it bakes.
+        // The rollout becomes complete, and is given up while it bakes.
         play(&mut world, 60, &[]);
         assert_eq!(all(&world), [0, 0, 10], "{list:?}");
         world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
@@ -157,7 +157,7 @@ fn after_an_outage_the_deadline_begins_again() {
     for seconds in 90..110 {
         let mut world = world.clone();
         play(&mut world, seconds, &["b", "c"]);
-        // It ends in the same second.
+        // The rollout ends in the same second.
         come_up(&mut world, &["c"]);
         for _ in 0..5 {
             let plan = world.plan();
@@ -173,7 +173,7 @@ fn after_an_outage_the_deadline_begins_again() {
     let mut bad = world.clone();
     play(&mut world, 60, &[]);
     assert_eq!((memory(&world, &new)["verdict"].clone(), sizes(&world)), (Value::Null, "7+3".to_owned()));
-    // One that does not come back has the whole deadline, and no more.
+    // A pod that does not recover has the whole deadline, and no more.
     play(&mut bad, 200, &["c"]);
     assert_eq!(memory(&bad, &new)["verdict"], "Failed");
 }
@@ -230,7 +230,7 @@ fn a_record_names_what_changed_since_the_template_that_ran_before() {
     });
     play(&mut world, 5, &[]);
     let mut ended = Vec::new();
-    // It fails, the operator goes back, and so does Git; then only the image changes.
+    // The revision fails, the operator goes back, and so does Git; then only the image changes.
     for (image, seconds) in [("c", 100), ("b", 30), ("c", 30), ("d", 60)] {
         world.set_template(template(image));
         ended.extend(play(&mut world, seconds, &["c"]).ended);
@@ -254,7 +254,7 @@ fn a_rollout_that_goes_on_after_its_deadline_has_one_record() {
     }
 }
 
-/// A status that waits for more counters hides no other reason to wake.
+/// A status that waits for more counters hides no other reason to requeue.
 #[test]
 fn a_status_that_is_held_does_not_delay_the_end_of_a_step() {
     let mut world = stepped(10, &["30%/4"]);
@@ -271,7 +271,7 @@ fn a_status_that_is_held_does_not_delay_the_end_of_a_step() {
     assert_eq!(plan.requeue, end);
 }
 
-/// Whoever promotes looks at the status for what came of it, and promotes from there.
+/// A user who promotes looks at the status for the outcome, and promotes from there.
 #[test]
 fn a_promotion_between_steps_of_equal_size_is_told_without_delay() {
     let mut world = stepped(10, &["1/promoted", "10%/promoted"]);

@@ -23,7 +23,7 @@ pub(crate) fn complete() -> World {
     world
 }
 
-/// A set's hash is its image in these tests.
+/// A ReplicaSet's hash is its image in these tests.
 pub(crate) fn label(world: &mut World, image: &str) {
     let set = world.find_mut(&format!("web-{image}"));
     set.labels.insert(HASH_LABEL.to_owned(), image.to_owned());
@@ -44,7 +44,7 @@ fn set_pin(world: &mut World, pin: Option<Pin>) {
     (workload.pin, workload.generation) = (pin, workload.generation + 1);
 }
 
-/// Reconciles in which each set has the pods that it should have, until nothing is left to do.
+/// Reconciles in which each ReplicaSet has the pods that it should have, until nothing is left to do.
 pub(crate) fn settle(world: &mut World) -> Vec<Event> {
     let mut events = Vec::new();
     for _ in 0..30 {
@@ -324,7 +324,7 @@ fn a_pin_of_the_declared_set_changes_no_plan() {
     assert_eq!(without.reconcile(), with.reconcile());
 }
 
-/// The pinned revision runs all the same, and the status reports that at once.
+/// The pinned revision runs all the same, and the status reports that immediately.
 #[test]
 fn a_refused_replica_set_beside_a_pin_holds_nothing_up() {
     let mut world = complete();

@@ -13,7 +13,7 @@ fn complete(flavour: Flavour) -> World {
     world
 }
 
-/// Writes what is to be said while it waits, and lets it wait for a quarter of an hour.
+/// Writes what there is to report while it waits, and lets it wait for a quarter of an hour.
 fn wait(world: &mut World) {
     let observed = &world.observed;
     let write = StatusWrite::queued(observed.flavour, &observed.workload, world.now).unwrap();

@@ -14,7 +14,7 @@ fn in_step(image: &str, size: i64, revision: &str) -> Set {
     set(image, size).revision(revision).scaled_for("3", "3")
 }
 
-/// A pod of the set `web-b`.
+/// A pod of the ReplicaSet `web-b`.
 fn with_pod(mut world: World, phase: &str) -> World {
     let controller_uid = Some(world.find("web-b").uid.clone());
     world.pods = vec![Pod { controller_uid, phase: phase.to_owned() }];
@@ -80,7 +80,7 @@ fn pods_are_asked_for_only_where_they_would_hold_something_up() {
     check("history to clean up", surplus, &[&["status revision=2"], &["ask pods", "delete web-b"], &[]]);
 }
 
-/// kubernetes#125568: R changes while old pods terminate, and the new set is the only one with pods.
+/// kubernetes#125568: R changes while old pods terminate, and the new ReplicaSet is the only one with pods.
 #[test]
 fn a_change_of_size_brings_no_pods_beside_old_ones() {
     let scaled = |replicas: i64, paused: bool| {
@@ -100,7 +100,7 @@ fn a_change_of_size_brings_no_pods_beside_old_ones() {
     assert_eq!(with_pod(scaled(7, false), "Running").plan().why, Why::WaitingForTermination);
 }
 
-/// The same where a pin names nothing: what serves follows R, but not beside pods of another set.
+/// The same where a pin names nothing: what serves follows R, but not beside pods of another ReplicaSet.
 #[test]
 fn a_pin_of_nothing_brings_no_pods_beside_old_ones() {
     let pin = Pin { hash: "missing".to_owned(), while_template: None, reason: None };
@@ -113,7 +113,7 @@ fn a_pin_of_nothing_brings_no_pods_beside_old_ones() {
     }
 }
 
-/// The same while a failure is held: neither the failed set grows (FP-10), nor another one beside it.
+/// The same while a failure is held: neither the failed ReplicaSet grows (FP-10), nor another one beside it.
 #[test]
 fn a_held_failure_brings_no_pods_beside_those_that_failed() {
     let mut world = good(FailureAction::Pause).that(|it| it.strategy = Strategy::Recreate);

@@ -1,4 +1,4 @@
-//! What is written where: revision, scale and columns in the status, annotations on the sets.
+//! What is written where: revision, scale and columns in the status, annotations on the ReplicaSets.
 
 use plan::intstr::IntOrPercent;
 use plan::keys::{CHANGE_CAUSE, LAST_APPLIED, MANAGED_LABEL, REVISION};
@@ -35,7 +35,7 @@ fn the_revision_lives_in_the_status() {
     check("a paused one reports too", paused, &[&["status revision=7"], &[]]);
 }
 
-/// Old pods stay because new ones are not available: that is what has to be told.
+/// Old pods stay because new ones are not available: the status has to report that.
 #[test]
 fn a_rollout_waits_for_its_new_pods_before_its_old_ones() {
     for (available, why) in [
@@ -76,7 +76,7 @@ fn a_surge_that_cannot_be_read_is_why_nothing_moves() {
     assert!(plan.why.to_string().starts_with("blocked: invalid value"), "{}", plan.why);
 }
 
-/// Sizes of the old set and the new one, all pods available; R is 4, within 3 and 5.
+/// Sizes of the old ReplicaSet and the new one, all pods available; R is 4, within 3 and 5.
 fn of_four(old: i64, new: i64) -> World {
     let of_four = |image, size, revision| set(image, size).revision(revision).scaled_for("4", "5");
     ours().that(|it| it.replicas = 4).with(of_four("b", old, "1")).with(of_four("a", new, "2"))
@@ -90,7 +90,7 @@ fn resized(planned: &[Planned]) -> Vec<(i64, i64)> {
     planned.iter().filter_map(sizes).collect()
 }
 
-/// The cut comes first: before it there would be too many pods. Events tell the steps one by one.
+/// The cut comes first: before it there would be too many pods. Events report the steps one by one.
 #[test]
 fn the_room_that_a_cut_makes_is_used_in_the_same_reconcile() {
     for (old, new, sizes) in [
@@ -119,7 +119,7 @@ fn the_room_that_a_cut_makes_is_used_in_the_same_reconcile() {
     );
 }
 
-/// Without the cut there is room for one pod only, and the status tells of that step.
+/// Without the cut there is room for one pod only, and the status reports that step.
 #[test]
 fn a_refused_cut_leaves_the_step_up() {
     let mut world = of_four(2, 2);
@@ -128,7 +128,7 @@ fn a_refused_cut_leaves_the_step_up() {
     let refused = after(Failure::Refused("the webhook says no".to_owned()));
     assert!(matches!(refused.verdict, Verdict::PlanWithoutCuts(_)), "{:?}", refused.verdict);
     assert_eq!((refused.actions, refused.deviation), (Vec::new(), Some("S6.13")));
-    // What is out of date is looked at anew.
+    // The operator looks again at what is out of date.
     let conflict = after(Failure::Conflict("the object has been modified".to_owned()));
     assert!(matches!(conflict.verdict, Verdict::Retry(_)), "{:?}", conflict.verdict);
     assert_eq!(conflict.actions, Vec::new());
@@ -145,7 +145,7 @@ fn a_refused_cut_leaves_the_step_up() {
 
 #[test]
 fn surge_never_shows_as_the_size_that_an_autoscaler_sees() {
-    // R, pods of the old set, pods of the new set, what the scale subresource shows
+    // R, pods of the old ReplicaSet, pods of the new ReplicaSet, what the scale subresource shows
     for (replicas, old, new, shown) in [(3, 0, 3, 3), (3, 1, 3, 3), (3, 3, 1, 3), (3, 0, 1, 1), (0, 0, 2, 0)]
     {
         let mut world = ours().that(|it| it.replicas = replicas);

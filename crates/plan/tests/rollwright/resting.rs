@@ -43,7 +43,8 @@ fn a_step_with_two_conditions_waits_for_both() {
     assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "0+10");
 }
 
-/// The reconcile that ends a rest cuts the kept set before the other one grows, and remembers the step with that.
+/// The reconcile that ends a rest cuts the kept ReplicaSet before the other one grows, and remembers the step with
+/// that.
 #[test]
 fn a_kill_at_the_end_of_a_rest_does_not_let_the_kept_set_grow_again() {
     for list in [&["3/60"] as &[_], &["3/60", "30%", "50%"], &["3", "50%"]] {
@@ -109,8 +110,8 @@ fn without_replicas_a_rest_after_a_pin_has_its_record() {
     assert_eq!((open(&world), step(&world).and_then(|it| it.step)), (Some(3), Some(1)));
 }
 
-/// A third revision comes beside dead pods of the second one: it is created, a dead pod is cut, and the kept set grows. If
-/// the cut is refused, the plan that comes next must know of the set that was created.
+/// A third revision comes beside dead pods of the second one: it is created, a dead pod is cut, and the kept ReplicaSet
+/// grows. If the cut is refused, the plan that comes next must know of the ReplicaSet that was created.
 #[test]
 fn a_refused_cut_after_a_creation_ends_the_reconcile() {
     let mut world = stepped(10, &["30%/promoted"]);

@@ -81,7 +81,7 @@ fn previous_needs_another_revision() {
     let mut alone = asked(alone, 0);
     let happened = alone.reconcile();
     assert_eq!(happened.first().map(String::as_str), Some("event DeploymentRollbackRevisionNotFound"));
-    // Two sets share the highest revision: the one that is not current is meant.
+    // Two ReplicaSets share the highest revision: the one that is not current is meant.
     let twins = ours().template(template("b")).with(revision("a", 0, "7")).with(revision("b", 3, "8"));
     let mut twins = asked(twins, 0);
     twins.find_mut("web-b").annotations.insert(plan::keys::REVISION.to_owned(), "7".to_owned());
@@ -94,7 +94,7 @@ fn previous_needs_another_revision() {
     assert!(happened.contains(&"roll back: b change-cause=b".to_owned()), "{happened:?}");
 }
 
-/// The set is found again whatever the server made of the template that is put back.
+/// The ReplicaSet is found again whatever the server made of the restored template.
 #[test]
 fn the_target_is_marked_before_the_template_is_written() {
     let mut world = asked(third(), 1);
@@ -130,7 +130,7 @@ fn the_change_cause_goes_when_the_target_has_none() {
     assert_eq!(world.change_cause(), None);
 }
 
-/// As a pod controller would: all sets are as large as they should be, and available.
+/// As a pod controller would: all ReplicaSets are as large as they should be, and available.
 fn rolled_out(world: &mut World) {
     for _ in 0..20 {
         world.settle(12);
@@ -190,7 +190,7 @@ fn is_refused(world: &World) -> bool {
 fn the_fourth_rollback_is_refused() {
     let mut world = check("refused", asked(three_times(), 0), &[&["event RepeatedRollback", REFUSED], &[]]);
     assert_eq!(world.observed.workload.rollback_to, Some(0), "the request is left to its author");
-    // The rollout goes on without it.
+    // The rollout continues without it.
     world.observed.workload.replicas = 5;
     rolled_out(&mut world);
     assert_eq!(world.observed.workload.status.updated_replicas, 5);
@@ -206,8 +206,8 @@ fn the_fourth_rollback_is_refused() {
     assert!(is_refused(&world));
 }
 
-/// The repository has the text without defaults, a rollback puts back the one with them: that
-/// is no new template, as one set stands for both.
+/// The repository has the text without defaults, a rollback restores the one with them: that is no new template, as one
+/// ReplicaSet stands for both.
 #[test]
 fn another_text_of_the_same_template_does_not_start_the_count_anew() {
     let mut world = third();
@@ -270,7 +270,8 @@ fn a_refusal_ends_with_its_request_or_with_a_new_template() {
     assert_eq!(world.observed.workload.rollback_to, None);
 }
 
-/// AV-4: the set of a template that is replaced at once gets no pods, and its place in the history.
+/// AV-4: the ReplicaSet of a template that is replaced in the same reconcile gets no pods, and its place in the
+/// history.
 #[test]
 fn a_template_that_never_ran_gets_a_revision_and_no_pods() {
     let strategies = [ours().observed.workload.strategy, plan::Strategy::Recreate];
@@ -294,14 +295,14 @@ fn a_template_that_never_ran_gets_a_revision_and_no_pods() {
         rolled_out(&mut world);
         assert_eq!(world.find("web-a").size, 3);
         assert_eq!(world.observed.workload.status.ours.revision, Some(5));
-        // It can still be gone back to.
+        // A rollback to it is still possible.
         let mut world = asked(world, 4);
         rolled_out(&mut world);
         assert_eq!(world.observed.workload.template.images, "d");
     }
 }
 
-/// A request that comes to nothing leaves the empty set to the rollout.
+/// A request that comes to nothing leaves the empty ReplicaSet to the rollout.
 #[test]
 fn an_empty_set_grows_once_the_request_is_cleared() {
     let mut world = asked(third().template(template("d")), 77);

@@ -1,4 +1,4 @@
-//! `spec.strategy.rollingUpdate.steps`: how a rollout goes on from step to step (SP-1 to SP-9).
+//! `spec.strategy.rollingUpdate.steps`: how a rollout advances from step to step (SP-1 to SP-9).
 
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
@@ -120,7 +120,7 @@ fn a_rollout_waits_at_a_step_until_somebody_promotes_it() {
     assert_eq!([known.step, known.of, known.updated, known.want], [1, 4, 1, 1].map(Some));
     assert!(known.resting_since.is_some());
     assert_eq!(world.plan().why.to_string(), reconciling(&world));
-    // At rest, nothing is written, however long it is.
+    // An idle rollout causes no writes, however long it is idle.
     world.now += SignedDuration::from_hours(100);
     assert_eq!((play(&mut world, 20, &[]).writes, world.plan().requeue), (0, Requeue::OnChange));
 }
@@ -240,7 +240,7 @@ fn a_first_rollout_has_no_steps() {
     });
     let played = play(&mut world, 10, &[]);
     assert_eq!((played.path.last().unwrap().as_str(), world.kstatus()), ("10", Kstatus::Current));
-    // That stays so while it is scaled, whatever is lost of the status.
+    // The position stays so while the Deployment is scaled, whatever is lost of the status.
     let mut world = ours().that(|it| (it.replicas, it.steps) = (10, steps(&["1/promoted"])));
     play(&mut world, 1, &["a"]);
     let name = named(&world, "a");
@@ -331,7 +331,7 @@ fn scaling_at_a_step_keeps_its_share_and_adds_no_surge() {
     assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep");
 }
 
-/// Paused in transit, too, and the time begins anew.
+/// Also a rollout in transit can be paused, and its time restarts.
 #[test]
 fn a_pause_holds_the_step_and_its_sizes_follow_r() {
     let mut world = stepped(10, &["30%/600"]);
@@ -395,7 +395,7 @@ fn with_one_replica_a_person_promotes_and_time_has_no_effect() {
     assert!(reconciling(&world).contains("timed pauses have no effect"), "{}", reconciling(&world));
     promote(&mut world, "3/75%");
     assert_eq!(play(&mut world, 20, &[]).path[1..], ["1+1", "0+1"]);
-    // One that has begun goes on.
+    // A rollout that has begun continues.
     let mut world = stepped(10, &["30%/600"]);
     world.set_template(template("c"));
     play(&mut world, 60, &[]);

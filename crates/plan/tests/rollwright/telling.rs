@@ -1,4 +1,4 @@
-//! What Progressing says of a new set: created or found (S4.4, S4.15).
+//! What Progressing reports of a new ReplicaSet: created or found (S4.4, S4.15).
 
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
@@ -15,8 +15,8 @@ fn told(plan: &Plan) -> Option<String> {
     })
 }
 
-/// One pod, which may be missing, is replaced by one of another template: a single reconcile creates the
-/// set and cuts the old one.
+/// One pod, which may be missing, is replaced by one of another template: a single reconcile creates the ReplicaSet and
+/// cuts the old one.
 fn replacing_one() -> World {
     let one = Some(IntOrPercent::Int(1));
     let mut world = ours().that(|it| {
@@ -32,7 +32,7 @@ fn replacing_one() -> World {
     world
 }
 
-/// A reconcile of which no status is written.
+/// A reconcile that writes no status.
 fn unreported_reconcile(world: &mut World) {
     let mut plan = world.plan();
     assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::CreateReplicaSet(_))));
@@ -63,8 +63,8 @@ fn a_set_whose_report_was_refused_was_created() {
     assert_eq!(told(&later.plan()), None, "it is said once");
 }
 
-/// What was there before: the set is older than the Deployment, it lacks our mark, or it has
-/// been the new set at another revision.
+/// What was there before: the ReplicaSet is older than the Deployment, it lacks the operator's mark, or it has been the
+/// new ReplicaSet at another revision.
 #[test]
 fn a_set_that_was_there_was_found() {
     let in_step = |set: Set| set.scaled_for("3", "4");
@@ -82,7 +82,7 @@ fn a_set_that_was_there_was_found() {
         let mut world = ours().that(|it| it.progress_deadline_seconds = Some(600)).with(set);
         let set = world.find_mut("web-a");
         set.created += SignedDuration::from_hours(hours);
-        // Without pods nothing else is said of the rollout.
+        // Without pods the status reports nothing else of the rollout.
         (set.status.replicas, set.status.ready, set.status.available) = (0, 0, 0);
         let mut reasons = Vec::new();
         for _ in 0..2 {
@@ -94,8 +94,8 @@ fn a_set_that_was_there_was_found() {
     }
 }
 
-/// The revision of a set that was deleted by hand is given again: by that number, the next reconcile
-/// would not know the set for a new one.
+/// The revision of a ReplicaSet that was deleted by hand is given again: by that number, the next reconcile
+/// would not know the ReplicaSet for a new one.
 #[test]
 fn a_creation_that_the_next_reconcile_would_not_notice_is_told_at_once() {
     let mut world = replacing_one();

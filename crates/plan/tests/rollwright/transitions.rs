@@ -7,7 +7,7 @@ use plan::{Transition, transitions};
 
 use crate::world::{World, set, template, world};
 
-/// A Deployment with a deadline, in a world where pods come when they are told to.
+/// A Deployment with a deadline, in a world where pods come when they should.
 struct Story {
     world: World,
     events: Vec<Event>,
@@ -38,7 +38,7 @@ impl Story {
         plan.actions.iter().flat_map(|planned| transitions(&before, &planned.action)).collect()
     }
 
-    /// Reconciles, and pods that do as they are told, until nothing is left to do.
+    /// Reconciles, and pods that do as they should, until nothing is left to do.
     fn settle(&mut self) -> Vec<Transition> {
         let mut all = Vec::new();
         let mut events = Vec::new();
@@ -90,7 +90,7 @@ fn a_rollout_starts_and_completes_once() {
     }
 }
 
-/// It replaces nothing, so its end is no event.
+/// The rollout replaces nothing, so its end is no event.
 #[test]
 fn a_first_rollout_completes_without_an_event() {
     for flavour in BOTH {
@@ -198,7 +198,7 @@ fn without_a_deadline_only_the_start_shows() {
     assert_eq!(story.told(), []);
 }
 
-/// A set whose revision was lowered by hand gets it back; nobody rolled back.
+/// A ReplicaSet with a revision that was lowered by hand gets it back; nobody rolled back.
 #[test]
 fn a_raised_revision_of_the_current_set_is_no_rollback() {
     let mut story = Story::new(Flavour::Rollwright, Some(600));

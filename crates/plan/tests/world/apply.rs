@@ -24,7 +24,7 @@ impl World {
         reconciles_max
     }
 
-    /// Carries a plan out; a name that is taken ends it, as [`plan::after_failure`] says.
+    /// Carries a plan out; a name that is taken ends it, as [`plan::after_failure`] decides.
     pub(crate) fn apply(&mut self, plan: &Plan) {
         for (index, planned) in plan.actions.iter().enumerate() {
             if self.is_refused(plan, index) {
@@ -34,7 +34,7 @@ impl World {
         }
     }
 
-    /// Whether an action creates a set whose name is taken. What follows from that is done.
+    /// Whether an action creates a ReplicaSet with a name that is taken. What follows from that is done.
     pub(crate) fn is_refused(&mut self, plan: &Plan, index: usize) -> bool {
         let Some(Action::CreateReplicaSet(new)) = plan.actions.get(index).map(|planned| &planned.action)
         else {
@@ -118,7 +118,7 @@ impl World {
         set.resource_version = version;
     }
 
-    /// The set that an action names, which must be in the version that the action names.
+    /// The ReplicaSet that an action names, which must be in the version that the action names.
     fn target(&mut self, target: &Target) -> &mut ReplicaSet {
         let set = self.observed.sets.iter_mut().find(|set| set.name == target.name).unwrap();
         assert_eq!((&set.uid, &set.resource_version), (&target.uid, &target.resource_version));

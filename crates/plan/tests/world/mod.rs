@@ -72,7 +72,7 @@ fn summary(flavour: Flavour, template: &Value) -> TemplateSummary {
     }
 }
 
-/// 3 replicas, 25 %/25 %, no deadline, template `a`, no sets.
+/// 3 replicas, 25 %/25 %, no deadline, template `a`, no ReplicaSets.
 pub(crate) fn world(flavour: Flavour) -> World {
     let quarter = Some(IntOrPercent::Text("25%".to_owned()));
     let template = template("a");
@@ -122,7 +122,7 @@ pub(crate) fn selector() -> LabelSelector {
     }
 }
 
-/// A world of our own kind.
+/// A world of rollwright.dev.
 pub(crate) fn ours() -> World {
     world(Flavour::Rollwright)
 }
@@ -137,7 +137,7 @@ pub(crate) struct Set {
     pub(crate) owner: Option<String>,
 }
 
-/// A set of the Deployment, made from the template with this image, all its pods available.
+/// A ReplicaSet of the Deployment, made from the template with this image, all its pods available.
 pub(crate) fn set(image: &str, size: i64) -> Set {
     let annotations = Map::from([(FINGERPRINTS.to_owned(), fingerprint(image).as_str().to_owned())]);
     Set {
@@ -208,14 +208,14 @@ impl World {
         self
     }
 
-    /// Adds a set; sets are younger in the order in which they are added.
+    /// Adds a ReplicaSet; sets are younger in the order in which they are added.
     pub(crate) fn with(mut self, set: Set) -> Self {
         let added = self.replica_set(set);
         self.observed.sets.push(added);
         self
     }
 
-    /// The set as it would be read, not added.
+    /// The ReplicaSet as it would be read, not added.
     pub(crate) fn replica_set(&mut self, set: Set) -> ReplicaSet {
         let age = i64::try_from(self.stored.len()).unwrap();
         let uid = format!("uid-{}", set.name);

@@ -71,7 +71,7 @@ fn action(world: &World, action: &Action) -> String {
     }
 }
 
-/// A set that was created is named by its hash, which is nobody's business here.
+/// A ReplicaSet that was created is named by its hash, which is nobody's business here.
 fn name(world: &World, name: &str) -> String {
     let is_given = world.stored.contains_key(&format!("uid-{name}"));
     if is_given { name.to_owned() } else { "(new)".to_owned() }
@@ -88,7 +88,7 @@ fn short(key: &str) -> &str {
 /// These follow from the rest of the status; tests of their own look at them.
 pub(crate) const SUMMARIES: [&str; 4] = ["Available", "Ready", "Reconciling", "Stalled"];
 
-/// What of our own fields and of the conditions changes.
+/// What of the fields of rollwright.dev and of the conditions changes.
 fn status(old: &Status, new: &Status) -> String {
     let mut line = String::new();
     if old.ours.revision != new.ours.revision {

@@ -1,7 +1,7 @@
 //! The order of writes in a reconcile, as a table: situation × API → questions and writes in order.
 //!
-//! The rows are real plans. `UPDATE=1` writes the table anew; a row that changes is another order of
-//! writes in users' clusters.
+//! The rows are real plans. `UPDATE=1` writes the table again; a row that changes is another order of writes in users'
+//! clusters.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
@@ -33,7 +33,7 @@ fn steps(world: &mut World) -> (Vec<String>, Plan) {
     (lines, plan)
 }
 
-/// A write in a line. Of a status it says too whether its counters are new.
+/// A write in a line. For a status it also shows whether its counters are new.
 fn line(world: &World, write: &Action) -> String {
     let line = render_action(world, write);
     match write {

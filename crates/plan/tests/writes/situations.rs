@@ -17,7 +17,7 @@ pub(crate) fn all() -> Vec<Situation> {
     [ladder(), owner_changes(), paused(), rollback(), scaling(), rolling_out::all()].concat()
 }
 
-/// Ten replicas, up to three more and two less, a deadline; no set.
+/// Ten replicas, up to three more and two less, a deadline; no ReplicaSet.
 pub(crate) fn fresh(flavour: Flavour) -> World {
     world(flavour).that(|it| {
         it.replicas = 10;
@@ -25,7 +25,7 @@ pub(crate) fn fresh(flavour: Flavour) -> World {
     })
 }
 
-/// A set as the API has it, scaled for these ten replicas.
+/// A ReplicaSet as the API has it, scaled for these ten replicas.
 pub(crate) fn set_of(flavour: Flavour, image: &str, size: i64) -> Set {
     let set = set(image, size).scaled_for("10", "13");
     if flavour == Flavour::Rollwright { set } else { set.without_fingerprint() }
@@ -42,7 +42,7 @@ fn half_way(flavour: Flavour, old_size: i64, new_size: i64) -> World {
     known(world, "2")
 }
 
-/// A reconcile before told of the new set, in conditions and revision.
+/// A reconcile before reported the new ReplicaSet, in conditions and revision.
 fn known(mut world: World, revision: &str) -> World {
     progressing(&mut world, reason::REPLICA_SET_UPDATED, "True");
     let workload = &mut world.observed.workload;
@@ -61,7 +61,7 @@ fn progressing(world: &mut World, reason: &str, status: &str) {
     world.observed.workload.status.conditions.push(entry);
 }
 
-/// With sets of no size, the oldest revisions of all.
+/// With ReplicaSets of no size, the oldest revisions of all.
 fn with_idle(mut world: World, count: usize) -> World {
     let flavour = world.observed.flavour;
     for number in 0..count {
@@ -70,7 +70,7 @@ fn with_idle(mut world: World, count: usize) -> World {
     world
 }
 
-/// Its rollout is complete, and the status says so.
+/// Its rollout is complete, and the status reports so.
 fn complete(flavour: Flavour) -> World {
     let mut world = fresh(flavour).with(old(flavour, "b", 0, "1")).with(old(flavour, "a", 10, "2"));
     world.settle(5);

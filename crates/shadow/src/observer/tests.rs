@@ -1,4 +1,4 @@
-//! Whole stories, as the watches tell them.
+//! Whole stories, as the watches show them.
 
 mod story;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use story::*;
 
-/// What our planner would do with what this view shows.
+/// What the planner would do with what this view shows.
 fn intend(view: &crate::fleet::View) -> crate::intent::Intent {
     let circumstances = crate::intent::Circumstances {
         flavour: Flavour::AppsV1,
@@ -139,7 +139,7 @@ fn nothing_is_said_of_what_happened_before_the_start() {
     assert_eq!(counts["ignored"]["missed"], 2, "{counts}");
 }
 
-/// Two cuts in one of our plans are two writes of upstream's (S6.10, S6.11).
+/// Two cuts in one plan are two writes of upstream's (S6.10, S6.11).
 #[test]
 fn sizes_on_the_way_agree() {
     for (sizes, agreed) in [(vec![8, 5], 2), (vec![5], 1), (vec![7], 0), (vec![8, 4], 1), (vec![6], 0)] {
@@ -157,7 +157,7 @@ fn sizes_on_the_way_agree() {
     }
 }
 
-/// A person gives the set of a complete Deployment two pods more. Upstream takes them away, and reports what
+/// A person gives the ReplicaSet of a complete Deployment two pods more. Upstream takes them away, and reports what
 /// was missing by the size before that (S6.6, S9.3).
 #[test]
 fn the_report_of_a_repaired_size_agrees() {
@@ -187,7 +187,7 @@ fn complete(unavailable: Option<i64>) -> Value {
     with_status(deployment(3), status)
 }
 
-/// The set of three available pods, when it is given this size.
+/// The ReplicaSet of three available pods, when it is given this size.
 fn available(size: i64) -> Value {
     let mut set = set(3);
     set["spec"]["replicas"] = json!(size);
@@ -196,7 +196,7 @@ fn available(size: i64) -> Value {
     set
 }
 
-/// Ten wanted, three may be missing: an old set of ten with two unhealthy pods, and a new one.
+/// Ten wanted, three may be missing: an old ReplicaSet of ten with two unhealthy pods, and a new one.
 fn rolling(story: &mut Story) {
     let mut changed = deployment(10);
     changed["spec"]["strategy"]["rollingUpdate"] = json!({"maxSurge": 0, "maxUnavailable": 5});
@@ -222,13 +222,13 @@ fn old_set() -> Value {
     old
 }
 
-/// Five old pods go and five new ones come in one of our plans. Upstream reports the cut before the growth, by
-/// the ten pods that the sets had: two of them are not available.
+/// Five old pods go and five new ones come in one plan. Upstream reports the cut before the growth, by the ten pods
+/// that the ReplicaSets had: two of them are not available.
 #[test]
 fn the_report_before_a_growth_is_on_the_way() {
     let mut story = Story::new("growth");
     rolling(&mut story);
-    // Nothing is to be said of the new set first.
+    // There is nothing to report of the new ReplicaSet first.
     let mut known = deployment(10);
     known["spec"]["strategy"]["rollingUpdate"] = json!({"maxSurge": 0, "maxUnavailable": 5});
     known["spec"]["template"] = template("app:v2");
@@ -347,7 +347,7 @@ fn adoptions_and_releases_are_compared() {
         let mut owned = orphan.clone();
         owned["metadata"]["ownerReferences"] = set(3)["metadata"]["ownerReferences"].clone();
         story.set(&owned);
-        // The other way round it is a release, of a set that matches and of one that does not.
+        // The other way round it is a release, of a ReplicaSet that matches and of one that does not.
         story.set(&orphan);
         let counts = story.counts();
         assert_eq!(counts["writes"], json!({"adopt": 1, "release": 1}), "{counts}");

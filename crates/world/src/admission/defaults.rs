@@ -17,8 +17,8 @@ const REMEMBERED: usize = 8;
 /// Fills in defaults of ReplicaSets, pods and apps/v1 Deployments.
 #[derive(Debug, Default)]
 pub struct Defaults {
-    /// Specs and what they became. All pods of a set share one spec, which is then filled in once,
-    /// and goes on to be shared.
+    /// Specs and what they became. All pods of a ReplicaSet share one spec, which is then filled in once, and stays
+    /// shared.
     known: Mutex<Vec<Known>>,
 }
 

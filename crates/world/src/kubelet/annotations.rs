@@ -1,4 +1,4 @@
-//! Annotations of pods that decide what becomes of them.
+//! Annotations of pods that decide their fate.
 
 use crate::metadata::Metadata;
 

@@ -11,30 +11,30 @@ use crate::object::Object;
 /// What the containers of a pod do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// They run.
+    /// The pods run.
     Runs,
     /// An image cannot be pulled.
     ImagePull,
-    /// They wait for what [`WAITS`] names.
+    /// The pods wait for what [`WAITS`] names.
     Waits,
     /// A container ends soon after each start.
     Crashes {
         /// Time between two restarts.
         every: Duration,
     },
-    /// They run, and a container ends so long after each start, whether the pod was ready by then or not. One that is
-    /// never ready waits for its next start in between.
+    /// The pods run, and a container ends so long after each start, whether the pod was ready by then or not. One that
+    /// is never ready waits for its next start in between.
     Restarts {
         /// Time from a start to its end.
         every: Duration,
     },
-    /// They run and end well.
+    /// The pods run and end well.
     Completes,
-    /// They run and end with an error.
+    /// The pods run and end with an error.
     Fails,
 }
 
-/// What becomes of a pod.
+/// The fate of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Course {
     /// Its node, counted from 0 and around; `None` when there is no room for it.
@@ -51,10 +51,10 @@ pub struct Course {
     pub gone_after: Duration,
 }
 
-/// Says what becomes of pods.
+/// Decides the fate of pods.
 pub trait Policy {
-    /// What becomes of a pod. It is asked at every look; `before` is what it said last, so that
-    /// one that draws can keep to it.
+    /// The fate of a pod. A policy is asked at every look; `before` is what it answered last, so that one that draws
+    /// can keep to it.
     fn course(&mut self, pod: &Object, before: Option<&Course>) -> Course;
 }
 

@@ -25,7 +25,7 @@ pub(super) fn write(store: &mut Store, pod: &Object, shape: Shape) {
         "source": {"component": "kubelet", "host": node_in(&pod.spec)},
         "reportingComponent": "kubelet", "reportingInstance": node_in(&pod.spec),
     });
-    // It may be there already, of an earlier time; it says the same.
+    // The event may be there already, of an earlier time, with the same content.
     _ = store.create(Object::from_value(Resource::Events, event), Mode::Store);
 }
 

@@ -17,7 +17,7 @@ impl Kubelets {
     /// Creates the objects of the nodes.
     ///
     /// # Errors
-    /// What the server says, but for nodes that exist.
+    /// What the server answers, but for nodes that exist.
     pub fn register(&self, store: &mut Store) -> Result<(), Refused> {
         for node in &self.nodes {
             let object = json!({"metadata": {"name": node.name, "labels": {
@@ -49,8 +49,7 @@ impl Kubelets {
         Ok(())
     }
 
-    /// A node is not heard of any more: its pods are not ready, and nothing that is wanted of
-    /// them happens.
+    /// A node is lost: its pods are not ready, and nothing that is wanted of them happens.
     pub fn lose_node(&mut self, store: &mut Store, name: &str) {
         self.set_lost(store, name, true);
         for pod in pods_on(store, name) {
@@ -81,14 +80,14 @@ impl Kubelets {
         }
     }
 
-    /// The pods of a lost node are to go; they stay until the node is back or removed.
+    /// The pods of a lost node have to go; they stay until the node is back or removed.
     pub fn evict(&mut self, store: &mut Store, name: &str) {
         for pod in pods_on(store, name) {
             _ = store.delete(&Key::of(&pod), &Deletion::default());
         }
     }
 
-    /// A lost node is heard of again. Answers its pods: they are to be looked at.
+    /// A lost node is back. Answers its pods, which need a look.
     pub fn restore_node(&mut self, store: &mut Store, name: &str) -> Vec<Key> {
         self.set_lost(store, name, false);
         pods_on(store, name).iter().map(Key::of).collect()

@@ -17,7 +17,7 @@ const READY: usize = 3;
 /// The state of a pod as its status shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// No node takes it; `cordoned` when that is because somebody said so.
+    /// No node takes it; `cordoned` when that is because somebody cordoned them.
     Unschedulable {
         cordoned: bool,
     },
@@ -43,7 +43,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// The value of one of our conditions.
+    /// The value of one of the kubelet's conditions.
     fn condition(self, index: usize) -> bool {
         let containers_ready = self.shape == Shape::Ready;
         match index {
@@ -54,7 +54,7 @@ impl Shown {
     }
 }
 
-/// Since when each of our conditions has its present value.
+/// Since when each of the kubelet's conditions has its present value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transitions([Option<(bool, Timestamp)>; OURS.len()]);
 
@@ -103,12 +103,12 @@ pub(super) struct Parts<'a> {
     pub(super) status: &'a Arc<Status>,
 }
 
-/// What a kubelet says of a pod: all that its status is made from.
+/// What a kubelet reports of a pod: all that its status is made from.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// The last status that no kubelet wrote. What others say in it stays.
+    /// The last status that no kubelet wrote. The conditions of others in it stay.
     pub(crate) before: Arc<Status>,
-    /// It may say why containers wait, and what they write at their end.
+    /// The metadata may decide why containers wait, and what they write at their end.
     metadata: Arc<Metadata>,
     spec: Arc<Value>,
     shown: Shown,
@@ -166,7 +166,7 @@ impl Report {
         PodState { phase, is_ready, ready_since: is_ready.then(since).flatten() }
     }
 
-    /// Most restarts of a container; `None` when there are none to speak of yet.
+    /// Most restarts of a container; `None` when there are none yet.
     pub(crate) fn restarts(&self) -> Option<u64> {
         let has_containers = !containers(&self.spec, "containers").is_empty();
         self.has_node().then_some(if has_containers { self.shown.restarts } else { 0 })
@@ -193,7 +193,7 @@ impl Report {
         let ip = format!("10.{second}.{third}.{fourth}");
         let containers = self::containers(&self.spec, "containers");
         let any = |part: &str| containers.iter().any(|container| image(container).contains(part));
-        // When no image says which container it is, it is all of them.
+        // When no image names a container, it is all of them.
         let culprits = Culprits {
             are_named: any(culprit(shown.shape)),
             waits: waits(&self.metadata).unwrap_or_default(),
@@ -214,7 +214,7 @@ impl Report {
         Value::Object(status)
     }
 
-    /// Our conditions after everybody else's.
+    /// The kubelet's conditions after everybody else's.
     fn conditions(&self) -> Vec<Value> {
         let (shown, nodes) = (self.shown, self.nodes);
         let stored = self.before.get("conditions").and_then(Value::as_array).into_iter().flatten();
@@ -336,7 +336,7 @@ impl Culprits<'_> {
     }
 }
 
-/// Init containers are over at once; those that restart always are sidecars.
+/// Init containers are over immediately; those that restart always are sidecars.
 fn init_status(container: &Value, start: &Value) -> Value {
     let is_sidecar = container.get("restartPolicy").and_then(Value::as_str) == Some("Always");
     let state = if is_sidecar {

@@ -9,7 +9,7 @@ use crate::metadata::Metadata;
 use crate::object::Object;
 use crate::resource::Resource;
 
-/// The pods of a set, counted as its status reports them (S9.18).
+/// The pods of a ReplicaSet, counted as its status reports them (S9.18).
 #[derive(Debug, Default)]
 pub(super) struct Census<'a> {
     /// Neither finished nor terminating.
@@ -22,7 +22,7 @@ pub(super) struct Census<'a> {
     pub(super) next_available: Option<Timestamp>,
 }
 
-/// Counts pods that the set controls; those that its selector does not match are not its own.
+/// Counts pods that the ReplicaSet controls; those that its selector does not match are not its own.
 pub(super) fn count<'a>(
     set: &Object,
     blueprint: Option<&Blueprint>,
@@ -108,10 +108,10 @@ fn meets(pod: &Object, expression: &Value) -> bool {
     }
 }
 
-/// What all pods of a set have in common, made once per template.
+/// What all pods of a ReplicaSet have in common, made once per template.
 #[derive(Clone, Debug)]
 pub(super) struct Blueprint {
-    /// The spec of the set that it was made from.
+    /// The spec of the ReplicaSet that it was made from.
     source: Arc<Value>,
     metadata: Value,
     labels: Arc<Value>,
@@ -119,7 +119,7 @@ pub(super) struct Blueprint {
 }
 
 impl Blueprint {
-    /// The blueprint of a set; the one from before when the template is still the same.
+    /// The blueprint of a ReplicaSet; the one from before when the template is still the same.
     pub(super) fn of(set: &Object, before: Option<Self>) -> Self {
         let template = |spec: &Arc<Value>| spec.get("template").cloned().unwrap_or(Value::Null);
         match before {

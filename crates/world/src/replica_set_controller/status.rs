@@ -10,14 +10,14 @@ use crate::stamp::stamp;
 
 const FAILURE: &str = "ReplicaFailure";
 
-/// Why the size of a set could not be reached.
+/// Why the size of a ReplicaSet could not be reached.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) reason: &'static str,
     pub(super) refused: Refused,
 }
 
-/// The status that a set should have; `None` when it has it.
+/// The status that a ReplicaSet should have; `None` when it has it.
 pub(super) fn next(
     set: &Object,
     census: &Census<'_>,
@@ -47,7 +47,7 @@ pub(super) fn next(
     (**set.status != status).then_some(status)
 }
 
-/// Whether the stored status says just what is counted.
+/// Whether the stored status shows just what is counted.
 fn is_shown(set: &Object, census: &Census<'_>) -> bool {
     let says = |field: &str, count: usize| {
         set.status_number(field).unwrap_or(0) == i64::try_from(count).unwrap_or(i64::MAX)
@@ -61,7 +61,7 @@ fn is_shown(set: &Object, census: &Census<'_>) -> bool {
         && set.status.get("conditions").is_none()
 }
 
-/// A failure is told once and not refreshed, and is gone with the first step that does not fail (S9.19).
+/// A failure is reported once and not refreshed, and is gone with the first step that does not fail (S9.19).
 fn conditions(set: &Object, failure: Option<&Failure>, now: Timestamp) -> Vec<Value> {
     let stored = set.status.get("conditions").and_then(Value::as_array);
     let mut conditions = stored.cloned().unwrap_or_default();

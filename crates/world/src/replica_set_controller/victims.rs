@@ -58,8 +58,8 @@ pub(super) fn choose<'a>(
     victims
 }
 
-/// Those of a level that may go next. Pods that became ready at the same time go by restarts and
-/// age; different times of one rank are told apart by uid upstream, that is by accident.
+/// Those of a level that may go next. Pods that became ready at the same time go by restarts and age; different times
+/// of one rank are distinguished by uid upstream, that is by accident.
 fn open(level: &[Candidate<'_>], now: Timestamp) -> Vec<usize> {
     let order = |candidate: &Candidate<'_>| (Reverse(candidate.restarts), rank(candidate.created, now));
     let mut first = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Deleting: at once, or by a mark that finalizers and grace periods hold.
+//! Deleting: immediately, or by a mark that finalizers and grace periods hold.
 
 use std::sync::Arc;
 

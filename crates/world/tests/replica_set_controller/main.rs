@@ -135,7 +135,7 @@ fn nothing_is_created_twice_however_old_the_caches_are() {
         assert!(step.waits);
         assert_eq!(step.writes, 0);
     }
-    // The sets are seen, the pods only in part.
+    // The ReplicaSets are seen, the pods only in part.
     let now = world.store.version();
     world.controller.observe_sets(&world.store, now).unwrap();
     world.controller.observe_pods(&world.store, now - 3).unwrap();
@@ -166,7 +166,7 @@ fn a_wait_for_a_pod_that_was_let_go_ends_too() {
     world.scale("web", 0);
     let now = world.store.version();
     world.controller.observe_sets(&world.store, now).unwrap();
-    // The pods are seen as before; it is deleted although it is not the set's any more.
+    // The pods are seen as before; it is deleted although it is not the ReplicaSet's any more.
     world.step("web");
     assert!(world.pods().is_empty());
     let now = world.store.version();
@@ -279,7 +279,7 @@ fn creation_starts_slowly_and_a_refusal_is_told_once() {
     world.store.add_admission(attempts.clone());
     world.store.add_admission(quota(4));
     let step = world.step("web");
-    // One, two, and then four of which one is allowed.
+    // One, two, and then four; one of these is allowed.
     assert_eq!((world.pods().len(), attempts.0.load(Ordering::Relaxed)), (4, 7));
     let refused = step.refused.unwrap();
     assert!(

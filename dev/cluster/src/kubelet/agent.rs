@@ -1,4 +1,4 @@
-//! Acts: one watch for all pods, one small task per pod, few requests at once.
+//! Acts: one watch for all pods, one small task per pod, few requests at a time.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl Agent {
         let number = node.addresses.fetch_add(1, Ordering::Relaxed);
         let [_, second, third, fourth] = number.to_be_bytes();
         let mut memory = Memory::default();
-        // After a restart of the kubelet a pod is as old as its status says.
+        // After a restart of the kubelet a pod is as old as its status shows.
         if let Some(start) = pod.status.start_time {
             let age = jiff::Timestamp::now().duration_since(start).unsigned_abs();
             memory.bound = Instant::now().checked_sub(age);
@@ -122,7 +122,7 @@ impl Agent {
         }
     }
 
-    /// Does the next thing and says when to look again at the latest.
+    /// Does the next thing and returns when to look again at the latest.
     async fn work(&mut self, node: &Node, pod: &SlimPod, options: &KubeletOptions) -> Instant {
         let now = Instant::now();
         self.notice(pod, now);
@@ -201,8 +201,7 @@ async fn remove(pods: &Api<SlimPod>, pod: &SlimPod) -> Result<(), kube::Error> {
     ignore_gone(pods.delete(pod.name(), &params).await)
 }
 
-/// A pod that is gone, replaced or bound already needs nothing more from us;
-/// the watch will say so soon.
+/// A pod that is gone, replaced or bound already needs nothing more; the watch will show that soon.
 fn ignore_gone<T>(result: Result<T, kube::Error>) -> Result<(), kube::Error> {
     match result {
         Ok(_) => Ok(()),

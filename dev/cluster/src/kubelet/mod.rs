@@ -38,7 +38,7 @@ pub use world::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNR
 /// Name of the node that all pods run on.
 pub const NODE_NAME: &str = "fake-node";
 
-/// How pods behave unless their annotations say otherwise.
+/// How pods behave without annotations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubeletOptions {
     /// Time from being scheduled to being ready.
@@ -49,7 +49,7 @@ pub struct KubeletOptions {
     pub restart_every: Duration,
     /// No pod is ready while this is set, as if all carried [`NEVER_READY`].
     pub never_ready: bool,
-    /// No pod gets the node while this is set, as its `spec.unschedulable` says (`kubectl cordon`).
+    /// No pod gets the node while this is set, as by its `spec.unschedulable` (`kubectl cordon`).
     pub cordoned: bool,
     /// Label of pods that are left to somebody else, as if they were on another node.
     pub not_ours: Option<(String, String)>,

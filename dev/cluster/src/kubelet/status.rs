@@ -9,7 +9,7 @@ use crate::kubelet::pod::{Container, SlimPod};
 
 const OURS: [&str; 4] = ["PodScheduled", "Initialized", "ContainersReady", "Ready"];
 
-/// Since when each of our conditions has its present value.
+/// Since when each of the kubelet's conditions has its present value.
 pub(super) type Transitions = BTreeMap<&'static str, (bool, jiff::Timestamp)>;
 
 /// RFC 3339 with whole seconds, as Kubernetes stores times.
@@ -60,7 +60,7 @@ fn phase(shape: Shape) -> &'static str {
     }
 }
 
-/// Our conditions after everybody else's, which a merge patch would drop.
+/// The kubelet's conditions after everybody else's, which a merge patch would drop.
 fn conditions(
     pod: &SlimPod,
     shown: Shown,
@@ -147,7 +147,7 @@ fn container_status(
     })
 }
 
-/// Init containers are over at once; those that restart always are sidecars.
+/// Init containers are over immediately; those that restart always are sidecars.
 fn init_status(container: &Container, start: jiff::Timestamp) -> Value {
     let is_sidecar = container.restart_policy.as_deref() == Some("Always");
     let at = timestamp(start);

@@ -124,8 +124,7 @@ impl Webhook {
         registration::wait_until_called(client, &name).await
     }
 
-    /// Removes the registration, if there is one. The API server may go on
-    /// calling for a moment.
+    /// Removes the registration, if there is one. The API server may continue to call for a moment.
     pub async fn remove(&self, client: &kube::Client) -> Result<(), Error> {
         let Some(name) = &self.configuration else { return Ok(()) };
         let configurations: Api<MutatingWebhookConfiguration> = Api::all(client.clone());

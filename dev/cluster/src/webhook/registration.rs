@@ -13,7 +13,7 @@ use crate::credentials::random_suffix;
 use crate::error::Error;
 use crate::wait::{NotYet, wait_for};
 
-/// Marks the object whose creation shows that a registration took effect.
+/// Marks the object that is created to show that a registration took effect.
 pub(super) const PROBE_LABEL: &str = "fake.rollwright.dev/webhook-probe";
 pub(super) const PROBE_MESSAGE: &str = "the webhook is in place";
 
@@ -25,16 +25,16 @@ const EFFECT_DEADLINE: Duration = Duration::from_secs(30);
 /// provoked any more; [`crate::webhook::Behaviour::RefuseDryRun`] mimics it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SideEffects {
-    /// It changes nothing else.
+    /// The webhook changes nothing else.
     None,
-    /// It changes nothing else on a dry run.
+    /// The webhook changes nothing else on a dry run.
     NoneOnDryRun,
 }
 
 /// Which requests a webhook is called for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registration {
-    /// Namespace whose objects it sees; no others.
+    /// Namespace with the objects that it sees; no others.
     pub namespace: String,
     /// Labels the object must carry; none means any object.
     pub object_labels: Vec<(String, String)>,
@@ -126,9 +126,8 @@ pub(super) async fn create(
     Ok(name)
 }
 
-/// The API server learns of a configuration by watching, a moment after it has
-/// stored it. All webhooks of one configuration take effect together, so one
-/// that refuses a marked object, and nothing else, tells when.
+/// The API server learns of a configuration by watching, a moment after it has stored it. All webhooks of one
+/// configuration take effect together, so one that refuses a marked object, and nothing else, shows when.
 pub(super) async fn wait_until_called(client: &kube::Client, name: &str) -> Result<(), Error> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), PROBE_NAMESPACE);
     let probe: ConfigMap = serde_json::from_value(json!({

@@ -18,7 +18,7 @@ pub(crate) fn scaled_value(input: &Value) -> Answer {
     let round = if input["roundUp"] == true { Round::Up } else { Round::Down };
     let value = match int_or_percent(&input["value"]) {
         Some(value) => value.of(total, round).ok(),
-        // Upstream's error for a missing value shows only in the size of the new set.
+        // Upstream's error for a missing value shows only in the size of the new ReplicaSet.
         None => {
             let strategy = Strategy::RollingUpdate { max_surge: None, max_unavailable: None };
             strategy.cap(total).ok()
@@ -63,7 +63,7 @@ pub(crate) fn new_set_size(input: &Value) -> Answer {
     json!({ "error": size.is_err(), "value": size.unwrap_or(0) }).into()
 }
 
-/// Rounding shows in the fraction of a set: `size × 1 / base`, rounded, less `size`. The number
+/// Rounding shows in the fraction of a ReplicaSet: `size × 1 / base`, rounded, less `size`. The number
 /// is taken apart into such a quotient, which is exact as the base is a power of two.
 pub(crate) fn round(input: &Value) -> Answer {
     let mut x = input["x"].as_f64().unwrap();

@@ -1,4 +1,4 @@
-//! Revisions, their annotations, and which sets are deleted (S5, S11).
+//! Revisions, their annotations, and which ReplicaSets are deleted (S5, S11).
 
 use plan::keys::{REVISION, REVISION_HISTORY};
 use plan::revision::Revision;
@@ -12,7 +12,7 @@ pub(crate) fn revisions(input: &Value) -> Answer {
     let all: Vec<_> = input["revisions"].as_array().unwrap().iter().map(Value::as_str).collect();
     let numbers: Vec<_> = all.iter().map(|text| Revision::read(*text).or_zero()).collect();
     let max = Revision::next(numbers.iter().copied()) - 1;
-    // "Previous" is the highest of the sets that are not the current one, which has the highest.
+    // "Previous" is the highest of the ReplicaSets that are not the current one, which has the highest.
     let current = numbers.iter().position(|number| *number == max && max > 0);
     json!({ "max": max, "last": previous(&all, current) }).into()
 }
@@ -37,8 +37,8 @@ fn previous(revisions: &[Option<&str>], current: Option<usize>) -> i64 {
     }
 }
 
-/// The set is found and kept in step; if it is to be new to the Deployment (`exists` false), it
-/// is resized too, which brings its replicas annotations up to date as creation does.
+/// The ReplicaSet is found and kept in step; if it has to be new to the Deployment (`exists` false), it is resized too,
+/// which brings its replicas annotations up to date as creation does.
 pub(crate) fn annotations(input: &Value) -> Answer {
     let mut snapshot = Snapshot::paused(input);
     let replicas = input["replicas"].as_i64().unwrap();
@@ -63,8 +63,8 @@ pub(crate) fn annotations(input: &Value) -> Answer {
     Answer { value: json!({ "annotations": after, "changed": changed }), deviations: plan.deviations }
 }
 
-/// The recording has other limits than the one we work with; if the planner added an entry to
-/// the history, it is added again under that limit.
+/// The recording has other limits than this test; if the planner added an entry to the history, it is added again under
+/// that limit.
 fn shorten(after: &mut Map<String, Value>, before: &Map<String, Value>, limit: u64) {
     if after.get(REVISION_HISTORY) == before.get(REVISION_HISTORY) {
         return;
@@ -81,7 +81,7 @@ fn shorten(after: &mut Map<String, Value>, before: &Map<String, Value>, limit: u
     };
 }
 
-/// All sets are old. Two more that are active and on their way out keep the paused Deployment
+/// All ReplicaSets are old. Two more that are active and on their way out keep the paused Deployment
 /// from scaling, and are no candidates themselves.
 pub(crate) fn clean_up(input: &Value) -> Answer {
     let mut snapshot = Snapshot::paused(&json!({ "replicas": 3 }));

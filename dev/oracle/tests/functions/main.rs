@@ -1,10 +1,9 @@
 //! 27 functions of the real controller, 300 recorded input/output pairs each
 //! (tests/oracle/FORMAT.md), asked of the planner.
 //!
-//! Where the planner has the function, it is called; where it has not, [`plan::plan`] decides
-//! about a snapshot in which nothing else can happen. No rule is written a second time here.
-//! A pair may differ only for a deviation that is wanted, and exactly as often as the table
-//! says.
+//! Where the planner has the function, it is called; where it has not, [`plan::plan`] decides about a snapshot in which
+//! nothing else can happen. No rule is written a second time here. A pair may differ only for a deviation that is
+//! wanted, and exactly as often as in the table.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
@@ -20,7 +19,7 @@ use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
 
-/// What we make of an input.
+/// What Rollwright makes of an input.
 struct Answer {
     value: Value,
     /// Rules from which the branches that took part deviate on purpose.

@@ -34,7 +34,7 @@ fn read(condition: &Value) -> Condition {
 }
 
 pub(crate) fn is_timed_out(input: &Value) -> Answer {
-    // No deadline, or one that means none (S9.9): the decoder says so.
+    // No deadline, or one that means none (S9.9): the decoder knows.
     let deadline = snapshot::workload(input).progress_deadline_seconds;
     let condition = progressing(input);
     json!(deadline.is_some_and(|deadline| {

@@ -66,7 +66,7 @@ pub(crate) fn scale(input: &Value) -> Answer {
     Answer { value: json!({ "updates": updates, "sizes": sizes }), deviations: plan.deviations }
 }
 
-/// A paused Recreate Deployment brings exactly this set to its own size, and none if several
+/// A paused Recreate Deployment brings exactly this ReplicaSet to its own size, and none if several
 /// are active.
 pub(crate) fn active_or_latest(input: &Value) -> Answer {
     let mut snapshot = Snapshot::paused(&json!({ "replicas": 1_000_000 }));
@@ -83,7 +83,7 @@ pub(crate) fn active_or_latest(input: &Value) -> Answer {
     json!(resizes.first().map(|(name, _)| name)).into()
 }
 
-/// A paused Recreate Deployment with two active old sets empties them if and only if the new
+/// A paused Recreate Deployment with two active old ReplicaSets empties them if and only if the new
 /// one is saturated.
 pub(crate) fn is_saturated(input: &Value) -> Answer {
     let mut snapshot = Snapshot::paused(&json!({ "replicas": input["replicas"] }));

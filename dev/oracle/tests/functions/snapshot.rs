@@ -8,10 +8,10 @@ use plan::{
 };
 use serde_json::{Map, Value, json};
 
-/// A revision that no old set reaches: a new set with it needs no other one.
+/// A revision that no old ReplicaSet reaches: a new ReplicaSet with it needs no other one.
 pub(crate) const REVISION_AHEAD: &str = "1000000";
 
-/// A paused Deployment and its sets. A paused Deployment scales, cleans up and reports, but
+/// A paused Deployment and its ReplicaSets. A paused Deployment scales, cleans up and reports, but
 /// creates nothing and rolls nothing out.
 pub(crate) struct Snapshot {
     pub(crate) deployment: Value,
@@ -36,8 +36,7 @@ impl Snapshot {
         Self { deployment, sets: Vec::new(), now: now.parse().unwrap() }
     }
 
-    /// Adds a set. `object` says what is particular about it; later sets are younger unless it
-    /// says otherwise.
+    /// Adds a ReplicaSet. `object` has what is particular about it; later ReplicaSets are younger unless it has a time.
     pub(crate) fn add(&mut self, name: &str, is_new: bool, object: &Value) {
         let age = self.sets.len();
         let image = if is_new { "new".to_owned() } else { format!("old-{age}") };
@@ -90,7 +89,7 @@ pub(crate) fn status(value: &Value) -> Status {
     decode::status(value).unwrap().into()
 }
 
-/// The changes of sets in a plan, in order.
+/// The changes of ReplicaSets in a plan, in order.
 pub(crate) fn updates(plan: &Plan) -> Vec<&UpdateReplicaSet> {
     let mut updates = Vec::new();
     for planned in &plan.actions {
@@ -101,7 +100,7 @@ pub(crate) fn updates(plan: &Plan) -> Vec<&UpdateReplicaSet> {
     updates
 }
 
-/// The changes that resize a set: name and new size.
+/// The changes that resize a ReplicaSet: name and new size.
 pub(crate) fn resizes(plan: &Plan) -> Vec<(&str, i64)> {
     let resizing = updates(plan).into_iter().filter(|update| update.size_from != update.size_to);
     resizing.map(|update| (update.target.name.as_str(), update.size_to)).collect()

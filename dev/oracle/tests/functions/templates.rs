@@ -1,4 +1,4 @@
-//! Templates: equality, the sets that have them, and the names that follow (S4, S16).
+//! Templates: equality, the ReplicaSets that have them, and the names that follow (S4, S16).
 
 use plan::{Flavour, equality, template};
 use serde_json::{Value, json};
@@ -23,8 +23,8 @@ pub(crate) fn set_name(input: &Value) -> Answer {
     json!(plan::set_name(deployment, hash)).into()
 }
 
-/// The new set is the one whose replicas are reported as updated; the old ones are those that
-/// Recreate empties, in its order: all of them if all are active.
+/// The new ReplicaSet is the one with replicas that are reported as updated; the old ones are those that Recreate
+/// empties, in its order: all of them if all are active.
 pub(crate) fn find(input: &Value) -> Answer {
     let sizes = |set: &Value| set["replicas"].clone();
     json!({
@@ -54,7 +54,7 @@ fn emptied(input: &Value, size: &dyn Fn(&Value) -> Value) -> Vec<String> {
     add(&mut snapshot, input, size);
     let plan = snapshot.plan();
     let resizes = snapshot::resizes(&plan);
-    // The new set goes down too, as the Deployment wants no pods, but only once no old one is up.
+    // The new ReplicaSet goes down too, as the Deployment wants no pods, but only once no old one is up.
     let new = new_set(input);
     resizes.iter().map(|(name, _)| (*name).to_owned()).filter(|name| Some(name) != new.as_ref()).collect()
 }

@@ -79,7 +79,7 @@ pub(super) fn more(case: &mut Value, dice: &mut Dice) {
     copies(case, dice, count);
 }
 
-/// Copies of a set, without pods.
+/// Copies of a ReplicaSet, without pods.
 pub(super) fn copies(case: &mut Value, dice: &mut Dice, count: i64) {
     let Some(model) = one(case, dice).cloned() else { return };
     let copies = (0..count).map(|number| {

@@ -10,7 +10,7 @@ use crate::history::History;
 use crate::truth::Truth;
 use crate::view::floor;
 
-/// AV-1: a cut of old sets in a rolling update leaves the minimum, by what the sets reported to
+/// AV-1: a cut of old ReplicaSets in a rolling update leaves the minimum, by what the ReplicaSets reported to
 /// the reconcile that decided it.
 pub(super) fn decided(write: &Accepted<'_>) -> Verdict {
     let Some(action @ Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
@@ -28,9 +28,9 @@ pub(super) fn decided(write: &Accepted<'_>) -> Verdict {
     Ok(())
 }
 
-/// AV-1: pods are not counted twice. While an old set reports more available pods than it has room
-/// for, its controller has not followed a cut, and nothing more is cut (S6.10). Where another old
-/// set has pods that are not available, the rule lets those go first, and is not judged here.
+/// AV-1: pods are not counted twice. While an old ReplicaSet reports more available pods than it has room for, its
+/// controller has not followed a cut, and nothing more is cut (S6.10). Where another old ReplicaSet has pods that are
+/// not available, the rule lets those go first, and is not judged here.
 pub(super) fn waits_for_status(write: &Accepted<'_>) -> Verdict {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
     let view = write.view();
@@ -53,7 +53,7 @@ pub(super) fn waits_for_status(write: &Accepted<'_>) -> Verdict {
     }
 }
 
-/// AV-3: in a rollout the new set shrinks only when it is larger than wanted.
+/// AV-3: in a rollout the new ReplicaSet shrinks only when it is larger than wanted.
 pub(super) fn new_set_stays(write: &Accepted<'_>) -> Verdict {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
     let view = write.view();
@@ -76,10 +76,10 @@ pub(crate) struct Floor {
     established: i64,
     /// The pods that the oldest decision about a cut knew of, by set.
     bases: BTreeMap<String, u64>,
-    /// Pods that a decision counted although the sizes had no room for them any more: what a set
+    /// Pods that a decision counted although the sizes had no room for them any more: what a ReplicaSet
     /// last reported counts (S6.10), before its controller has followed its size.
     overcounted: i64,
-    /// How many losses were made good, by what the sets report.
+    /// How many losses were made good, by what the ReplicaSets report.
     healed: usize,
     /// The lowest that it ever was below the minimum by others' doing, for coverage.
     pub(crate) deepest: i64,
@@ -100,8 +100,8 @@ impl Floor {
         }
         let surplus = view.owned().map(|set| (set.set.status.available - set.set.size).max(0));
         self.overcounted = self.overcounted.max(surplus.sum());
-        // The minimum that it went by may be an older one than that of the Deployment as it is:
-        // no precondition of a set tells.
+        // The minimum that it went by may be an older one than that of the Deployment as it is: no precondition of a
+        // ReplicaSet shows it.
         let is_rollout = view.is_rolling() && !view.is_scaling() && !write.is_late;
         self.established = self.established.min(if is_rollout { floor(&view.workload) } else { 0 });
     }
@@ -125,7 +125,7 @@ impl Floor {
             self.established = floor;
         }
         if available - condemned >= self.established {
-            // As with what is established: a pod that no set has reported yet makes nothing good,
+            // As with what is established: a pod that no ReplicaSet has reported yet makes nothing good,
             // since a cut cannot know of it.
             let open = (self.established - confirmed).max(0);
             if condemned == 0 {

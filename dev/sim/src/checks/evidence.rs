@@ -13,13 +13,13 @@ use crate::signs::{When, Window};
 use crate::truth::Truth;
 use crate::verdict::{fallback, inferred, memory};
 
-/// So many seconds after its pods have shown enough, a revision has failed: a look comes every 15 s, in pages, and its
-/// turn among those at other Deployments.
+/// This many seconds after its pods have shown enough, a revision has failed: a look comes every 15 s, in pages, and in
+/// line with those at other Deployments.
 const READ_WITHIN: i64 = 45;
-/// A write may be under way for so many seconds.
+/// A write may be under way for this many seconds.
 const SLOW: i64 = 10;
 
-/// How many pods of a set must show it.
+/// How many pods of a ReplicaSet must show it.
 fn least(policy: &FailurePolicy, set: &ReplicaSet) -> i64 {
     let least = match &policy.min_pods {
         IntOrPercent::Int(number) => *number,
@@ -35,7 +35,7 @@ fn before(time: Timestamp, seconds: i64) -> Timestamp {
     time.checked_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
 }
 
-/// The set whose pods the declared ones are compared with.
+/// The ReplicaSet with pods that the declared ones are compared with.
 fn compared<'a>(
     workload: &Workload,
     sets: &[&'a ReplicaSet],
@@ -64,7 +64,7 @@ impl<'a> Failure<'a> {
         Some(Self { criterion, policy, looked: write.looked, since, said })
     }
 
-    /// What others write to sets, and a wrong clock, confuse the times.
+    /// What others write to ReplicaSets, and a wrong clock, confuse the times.
     fn is_certain(write: &Accepted<'_>) -> bool {
         write.is_alone && write.is_clock_right
     }
@@ -181,8 +181,8 @@ pub(super) fn failed_in_time(write: &Accepted<'_>) -> Option<Verdict> {
     Failure::of(write).filter(|_| write.is_quiet).map(|_| Ok(()))
 }
 
-/// Criteria that enough pods of the declared revision have met for so many seconds more than it takes, and whether pods
-/// of its fallback showed the same meanwhile.
+/// Criteria that enough pods of the declared revision have met for this many seconds more than it takes, and whether
+/// pods of its fallback showed the same meanwhile.
 fn met(truth: &Truth, longer: i64, now: Timestamp) -> Vec<(Criterion, bool)> {
     let parts = (truth.workload.as_deref(), truth.shown.as_ref(), truth.new_set());
     let (Some(workload), Some(shown), Some(declared)) = parts else { return Vec::new() };
@@ -218,8 +218,8 @@ fn met(truth: &Truth, longer: i64, now: Timestamp) -> Vec<(Criterion, bool)> {
     met
 }
 
-/// Where nothing goes wrong, a revision whose pods show enough has failed in time, unless the pods of its fallback show
-/// the same (FP-4).
+/// Where nothing goes wrong, a revision with pods that show enough has failed in time, unless the pods of its fallback
+/// show the same (FP-4).
 pub(crate) fn is_heeded(truth: &Truth, now: Timestamp) -> Verdict {
     // FP-5: during an outage of both revisions the time stands still.
     let memory = truth.new_set().and_then(|declared| memory(&declared.set));

@@ -1,4 +1,4 @@
-//! RV-1 and HC-1: revisions grow, and only idle old sets are deleted.
+//! RV-1 and HC-1: revisions grow, and only idle old ReplicaSets are deleted.
 
 use plan::Action;
 use plan::keys::{HASH_LABEL, REVISION};
@@ -12,7 +12,7 @@ fn revision(object: &world::Object) -> Option<i64> {
     text.parse().ok().filter(|number| (1..=i64::MAX - 2).contains(number))
 }
 
-/// RV-1: we never lower the revision of a set, and a new one is above those that were seen.
+/// RV-1: the operator never lowers the revision of a ReplicaSet, and a new one is above those that were seen.
 pub(super) fn revision_grows(write: &Accepted<'_>) -> Verdict {
     let Some(after) = write.after.filter(|after| after.resource == Resource::ReplicaSets) else {
         return Ok(());
@@ -32,7 +32,7 @@ pub(super) fn revision_grows(write: &Accepted<'_>) -> Verdict {
     Ok(())
 }
 
-/// HC-2: of idle old sets those with the lowest revisions go first; the one that a rollback asks
+/// HC-2: of idle old ReplicaSets those with the lowest revisions go first; the one that a rollback asks
 /// for stays.
 pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
     let Request::Delete { name, uid, .. } = write.request else { return Ok(()) };
@@ -66,7 +66,7 @@ pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
     }
 }
 
-/// HC-1: what is deleted is empty, counted, and not the new set.
+/// HC-1: what is deleted is empty, counted, and not the new ReplicaSet.
 pub(super) fn only_idle_sets(write: &Accepted<'_>) -> Verdict {
     let Request::Delete { name, uid, .. } = write.request else { return Ok(()) };
     let Some(set) = write.before else { return Ok(()) };
@@ -85,7 +85,7 @@ pub(super) fn only_idle_sets(write: &Accepted<'_>) -> Verdict {
 }
 
 /// FP-9: neither what a pin names is deleted, in force or not, nor what a revert would run, by the verdicts that the
-/// sets have.
+/// ReplicaSets have.
 pub(super) fn protected(write: &Accepted<'_>) -> Option<Verdict> {
     let Request::Delete { name, uid, .. } = write.request else { return None };
     let view = write.view();

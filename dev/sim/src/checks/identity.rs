@@ -1,15 +1,15 @@
-//! UN-1, NS-1, NS-2: one set per template, and not more and more of them.
+//! UN-1, NS-1, NS-2: one ReplicaSet per template, and not more and more of them.
 
 use plan::{Action, Flavour};
 
 use crate::checks::{Accepted, Verdict};
 
-/// How often a name may be taken by others before we give up (NS-1).
+/// How often a name may be taken by others before the operator gives up (NS-1).
 const COLLISIONS_MAX: i64 = 3;
 /// Sets of size 0 beyond the limit (NS-2).
 const SPARE: usize = 5;
 
-/// UN-1: of the sets that were created for a Deployment, no two were made from the same template.
+/// UN-1: of the ReplicaSets that were created for a Deployment, no two were made from the same template.
 /// One that was adopted was created for another: while it was nobody's, it took the name.
 pub(super) fn unique(write: &Accepted<'_>) -> Verdict {
     let Some(Action::CreateReplicaSet(new)) = write.action() else { return Ok(()) };
@@ -47,7 +47,7 @@ pub(crate) fn gave_up_late(names: usize) -> Verdict {
     if names <= most { Err(format!("no more names are tried after {names}")) } else { Ok(()) }
 }
 
-/// NS-2: after a creation there are not too many idle sets.
+/// NS-2: after a creation there are not too many idle ReplicaSets.
 pub(super) fn bounded(write: &Accepted<'_>) -> Verdict {
     let (Some(Action::CreateReplicaSet(_)), view) = (write.action(), write.view()) else { return Ok(()) };
     let Some(limit) = view.workload.revision_history_limit else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! SP-3: which set is kept.
+//! SP-3: which ReplicaSet is kept.
 
 use plan::ReplicaSet;
 
@@ -7,8 +7,8 @@ use crate::checks::{Accepted, Verdict};
 use crate::verdict::{self, inferred, is_aside, ran_last, revision};
 use crate::walk::{remembered, word};
 
-/// SP-3: of the old sets that serve, the good one that ran last and was not put aside is kept, or a newer one that was
-/// in its bake.
+/// SP-3: of the old ReplicaSets that serve, the good one that ran last and was not put aside is kept, or a newer one
+/// that was in its bake.
 pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     let (_, new) = stepped(write)?;
     let view = write.view();

@@ -1,5 +1,5 @@
-//! KS-1: who waits for a rollout by `kstatus`, as Helm and Flux do, goes on when it is complete,
-//! and not before; and a rollout that has just begun has not failed.
+//! KS-1: a client that waits for a rollout by `kstatus`, as Helm and Flux do, continues when it is complete, and not
+//! before; and a rollout that has just begun has not failed.
 
 use plan::keys::condition;
 use plan::{Action, Flavour};
@@ -40,7 +40,7 @@ fn refuses_rollback(object: &Object) -> bool {
     conditions.is_some_and(|entries| entries.iter().any(is_refusal))
 }
 
-/// What a status says as a whole is true of what the reconcile saw.
+/// What a status reports as a whole is true of what the reconcile saw.
 pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
     let (Some(Action::WriteStatus(_)), Some(after)) = (write.action(), write.after) else { return Ok(()) };
     let view = write.view();

@@ -7,7 +7,7 @@ use crate::checks::{Verdict, steps};
 use crate::truth::Truth;
 use crate::verdict::{Running, running};
 
-/// One active set, the new one, of the right size; all pods available; and the status says so.
+/// One active ReplicaSet, the new one, of the right size; all pods available; and the status reports so.
 pub(crate) fn converged(truth: &Truth, flavour: Flavour, is_alone: bool) -> Verdict {
     let Some(workload) = truth.workload.as_deref() else { return Err("there is no Deployment".to_owned()) };
     if truth.pinned().is_some_and(|pinned| pinned.is_none()) {
@@ -67,7 +67,8 @@ pub(crate) fn converged(truth: &Truth, flavour: Flavour, is_alone: bool) -> Verd
     revision_is_highest(truth)
 }
 
-/// FP-12 at rest: what runs is complete, and the conditions say whether it is what the template declares.
+/// FP-12 for an idle Deployment: what runs is complete, and the conditions report whether it is what the template
+/// declares.
 fn standing_is_told(workload: &plan::Workload, is_declared: bool) -> Verdict {
     let said =
         |kind: &str| workload.status.condition(kind).map(|one| (one.status.as_str(), one.reason.as_str()));
@@ -85,20 +86,20 @@ fn standing_is_told(workload: &plan::Workload, is_declared: bool) -> Verdict {
     }
 }
 
-/// FP-6: somebody has to act, and the status says so, unless it is paused anyway.
+/// FP-6: somebody has to act, and the status reports so, unless it is paused anyway.
 fn failure_is_told(workload: &plan::Workload) -> Verdict {
     let stalled = workload.status.condition("Stalled").map(|it| it.reason.as_str());
     let is_told = workload.paused || matches!(stalled, Some("RolloutFailed" | "NoGoodRevision"));
     if is_told { Ok(()) } else { Err(format!("a failure is held, and Stalled is {stalled:?}")) }
 }
 
-/// FP-12: the status says what runs, if that is not the declared set.
+/// FP-12: the status reports what runs, if that is not the declared ReplicaSet.
 fn target_is_told(workload: &plan::Workload, because: Option<&str>) -> Verdict {
     let told = workload.status.ours.target.as_ref().map(|target| target.because.as_str());
     if told == because { Ok(()) } else { Err(format!("status.target {told:?}, and {because:?} is true")) }
 }
 
-/// S4.13: the new set has the annotations of the Deployment.
+/// S4.13: the new ReplicaSet has the annotations of the Deployment.
 fn annotations_are_copied(workload: &plan::Workload, set: &plan::ReplicaSet) -> Verdict {
     let missing = workload
         .annotations
@@ -107,7 +108,7 @@ fn annotations_are_copied(workload: &plan::Workload, set: &plan::ReplicaSet) -> 
     missing.map_or(Ok(()), |(key, value)| Err(format!("{} lacks the annotation {key}={value}", set.name)))
 }
 
-/// RV-1 at rest.
+/// RV-1 for an idle Deployment.
 fn revision_is_highest(truth: &Truth) -> Verdict {
     let Some(new) = truth.new_set() else { return Ok(()) };
     let number =

@@ -1,6 +1,6 @@
 //! UM-1, UM-2, UM-4, UM-6, UM-9, UM-20: what users mean by a way back, by a canary, by what they put aside, and by a
-//! rollout. These checks read what users wrote, and which ReplicaSets there were. Of the operator's memory they read the
-//! verdicts, and which set a step keeps.
+//! rollout. These checks read what users wrote, and which ReplicaSets there were. Of the operator's memory they read
+//! the verdicts, and which ReplicaSet a step keeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub(crate) struct Meant {
     asked: Asked,
     setting: Setting,
     generation: i64,
-    /// What is to run by the last act, if it is there.
+    /// What should run by the last act, if it is there.
     wanted: Option<String>,
     /// All that was ever to run, in the order of the first time.
     ever: Vec<String>,
@@ -47,7 +47,7 @@ pub(crate) struct Meant {
     aside: BTreeMap<String, String>,
     /// What was declared while there were no replicas, although another revision is good.
     canaries: BTreeSet<String>,
-    /// Why another revision runs than the declared one, as the status says.
+    /// Why another revision runs than the declared one, as the status reports it.
     because: Option<String>,
     /// How often anybody else than the operator has written something, an edit of the way excepted (UM-6).
     acts: u64,
@@ -184,7 +184,7 @@ impl Meant {
     pub(super) fn canary_grows(&self, write: &Accepted<'_>) -> Option<Verdict> {
         let (steps, new) = stepped(write)?;
         let (_, from, to) = resized(write).filter(|(uid, from, to)| to > from && *uid == new.uid)?;
-        // Without its memory, it goes on from the size that it has.
+        // Without its memory, it continues from the size that it has.
         let bound =
             write.truth.bounds.bound.as_ref().filter(|bound| bound.uid == new.uid && !bound.is_lost)?;
         let workload = &write.view().workload;
@@ -224,7 +224,7 @@ impl Meant {
         })
     }
 
-    /// Whether a user put a set aside, and what ran instead has not failed since.
+    /// Whether a user put a ReplicaSet aside, and what ran instead has not failed since.
     fn is_aside(&self, truth: &Truth, uid: &str) -> bool {
         let instead = self.aside.get(uid);
         instead.is_some_and(|by| truth.sets.get(by).is_none_or(|by| !says(&by.set, "Failed")))
@@ -255,7 +255,8 @@ fn is_certain(write: &Accepted<'_>) -> bool {
     write.is_alone && !write.is_late && is_current(write.view(), write.truth)
 }
 
-/// Whether a set may grow although a user went away from it: the pages promise less there, or availability needs it.
+/// Whether a ReplicaSet may grow although a user went away from it: the pages promise less there, or availability needs
+/// it.
 fn is_excused(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     let view = write.view();
     // What runs is what the user asks for now; while a failure is held, sizes follow R (FP-10).
@@ -270,7 +271,7 @@ fn is_excused(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     is_asked_for || view.is_held() || is_scaled || without_rules || is_all_there_is()
 }
 
-/// Whether the step of the declared set keeps this one.
+/// Whether the step of the declared ReplicaSet keeps this one.
 fn is_kept(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     let kept = write.truth.new_set().and_then(|new| word(&new.set, "kept"));
     kept.as_ref() == Some(&set.name)

@@ -1,4 +1,4 @@
-//! BN-1: bad news is told at once. TU-4: a slot that was granted is used.
+//! BN-1: bad news is reported immediately. TU-4: a slot that was granted is used.
 
 use ::engine::waits::Reason;
 use plan::{SetStatus, Workload};
@@ -11,7 +11,7 @@ use crate::view::View;
 /// For two clocks that are read one after the other.
 const SLACK: Time = 5 * MILLISECOND;
 
-/// Whether a set of this size has lost pods that it should have.
+/// Whether a ReplicaSet of this size has lost pods that it should have.
 pub(crate) fn has_lost(size: i64, before: &SetStatus, now: &SetStatus) -> bool {
     [(before.ready, now.ready), (before.available, now.available)]
         .iter()
@@ -29,7 +29,7 @@ pub(crate) fn taken_at_once(conduct: &Conduct, known: &Known, now: Time) -> Verd
     Err(format!("there was bad news, and it was taken {late} ms later; it waited for {reason:?}"))
 }
 
-/// An attempt with bad news to tell has ended with this wait.
+/// An attempt with bad news to report has ended with this wait.
 pub(crate) fn holds_nothing(known: &Known) -> Verdict {
     let wait = known.wait.filter(|_| known.tells_bad);
     match wait.map(|wait| wait.reason) {
@@ -40,7 +40,7 @@ pub(crate) fn holds_nothing(known: &Known) -> Verdict {
     }
 }
 
-/// After a reconcile with bad news to tell, the status promises no more than the sets that it saw.
+/// After a reconcile with bad news to report, the status promises no more than the ReplicaSets that it saw.
 pub(crate) fn promises_no_more(view: &View, workload: &Workload) -> Verdict {
     let sum = |count: fn(&SetStatus) -> i64| view.owned().map(|one| count(&one.set.status)).sum::<i64>();
     let (ready, available) = (sum(|status| status.ready), sum(|status| status.available));

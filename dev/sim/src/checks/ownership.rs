@@ -1,4 +1,4 @@
-//! OW-1 to OW-4: what we write to, in which shape, and what we leave alone.
+//! OW-1 to OW-4: what the operator writes to, in which shape, and what it leaves alone.
 
 use plan::{Action, OwnerChange};
 use serde_json::Value;
@@ -54,7 +54,7 @@ pub(super) fn preconditions(write: &Accepted<'_>) -> Verdict {
     if named { Ok(()) } else { Err(format!("without precondition: {:?}", write.request)) }
 }
 
-/// OW-3: sets of others are not written, and nothing but the status while we are being deleted.
+/// OW-3: ReplicaSets of others are not written, and nothing but the status during the deletion of the Deployment.
 pub(super) fn own_objects(write: &Accepted<'_>) -> Verdict {
     let workload = &write.view().workload;
     if workload.deleting && !matches!(write.action(), Some(Action::WriteStatus(_))) {

@@ -5,7 +5,7 @@ use plan::{Action, Purpose, UpdateReplicaSet};
 
 use crate::checks::{Accepted, Verdict};
 
-/// No set is created and no old set is cut by a rollout.
+/// No ReplicaSet is created and no old ReplicaSet is cut by a rollout.
 pub(super) fn nothing_rolls(write: &Accepted<'_>) -> Verdict {
     if !write.view().workload.paused {
         return Ok(());
@@ -31,7 +31,7 @@ fn judges(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool {
     memory.is_some_and(|text| has_failed(text)) && !stored.is_some_and(has_failed)
 }
 
-/// FP-11: where the pinned set is gone, nothing starts, and nothing is cut; only sizes follow R.
+/// FP-11: where the pinned ReplicaSet is gone, nothing starts, and nothing is cut; only sizes follow R.
 pub(super) fn nothing_replaces(write: &Accepted<'_>) -> Option<Verdict> {
     let view = write.view();
     if !view.lacks_pinned() || view.workload.deleting {

@@ -11,13 +11,13 @@ use crate::verdict::{memory, pin, revision};
 
 /// An earlier revision runs because the declared one failed.
 const REVERT: &str = "a revert begins";
-/// It begins before the sets follow R, or R changes before it is over.
+/// The revert begins before the ReplicaSets follow R, or R changes before it is over.
 const SCALED: &str = "a revert while R changes";
 /// The deadline has passed, and the pods of the fallback do no better.
 const WITHHELD: &str = "a failure is withheld, since the fallback does no better";
 /// Enough pods of the declared revision and of the fallback show the same.
 const SHARED: &str = "a failure is withheld, since pods of the fallback show the same";
-/// A template returns whose ReplicaSet has a verdict.
+/// A template returns, and its ReplicaSet has a verdict.
 const REDECLARED: &str = "a ReplicaSet with a verdict is declared again";
 
 /// A revision fails where it rested.
@@ -65,7 +65,7 @@ fn count_revert(write: &Accepted<'_>, status: &StatusWrite, counts: &mut Coverag
     }
 }
 
-/// The declared revision whose pods show what those of the fallback show.
+/// The declared revision with pods that show what those of the fallback show.
 fn shown_by_both(write: &Accepted<'_>) -> Option<(String, i64)> {
     let shown = write.truth.shown.as_ref().filter(|_| evidence::is_withheld(write.truth, write.now))?;
     Some((shown.uid.clone(), shown.revision))

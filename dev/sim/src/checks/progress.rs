@@ -12,12 +12,12 @@ use crate::truth::Truth;
 /// So much later than its deadline a stuck rollout may be reported.
 const SLACK: SignedDuration = SignedDuration::from_secs(10);
 
-/// The status of a rollout that has just begun does not say that its time is over.
+/// The status of a rollout that has just begun does not report that its time is over.
 pub(super) fn starts_anew(write: &Accepted<'_>) -> Verdict {
     let Some(Action::WriteStatus(status)) = write.action() else { return Ok(()) };
     let is_late = |one: &plan::Condition| one.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
     let view = write.view();
-    // A set that is created while the one before has shown nothing yet finds the condition that
+    // A ReplicaSet that is created while the one before has shown nothing yet finds the condition that
     // it would set, with its old time, as upstream does (S9.7); docs/internals/invariants.md has a seed.
     let before = view.workload.status.condition(condition::PROGRESSING);
     let is_inherited = write.flavour == Flavour::AppsV1
@@ -32,7 +32,7 @@ pub(super) fn starts_anew(write: &Accepted<'_>) -> Verdict {
     Ok(())
 }
 
-/// In a rollout, no old set gets pods.
+/// In a rollout, no old ReplicaSet gets pods.
 pub(super) fn old_sets_shrink(write: &Accepted<'_>) -> Verdict {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
     let view = write.view();
@@ -56,8 +56,8 @@ pub(super) fn only_one_grows(write: &Accepted<'_>) -> Option<Verdict> {
     Some(if update.size_to > update.size_from && !is_running { Err(text()) } else { Ok(()) })
 }
 
-/// FP-10: while a failure is held, the failed set does not grow as long as another one has pods, its pods go first, and
-/// nothing else grows but what follows R in its place, or an only one with pods to R (S8.3).
+/// FP-10: while a failure is held, the failed ReplicaSet does not grow as long as another one has pods. Its pods go
+/// first, and nothing else grows but what follows R in its place, or an only one with pods to R (S8.3).
 pub(super) fn failed_set_yields(write: &Accepted<'_>) -> Option<Verdict> {
     let view = write.view();
     let (update, grows) = resized(write).filter(|_| view.is_held())?;
@@ -79,7 +79,7 @@ pub(super) fn failed_set_yields(write: &Accepted<'_>) -> Option<Verdict> {
     Some(Err(format!("{name} from {} to {}, although {wrong}", update.size_from, update.size_to)))
 }
 
-/// A set that gets another size, and whether it grows.
+/// A ReplicaSet that gets another size, and whether it grows.
 fn resized<'a>(write: &'a Accepted<'_>) -> Option<(&'a UpdateReplicaSet, bool)> {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return None };
     (update.size_to != update.size_from).then_some((update, update.size_to > update.size_from))

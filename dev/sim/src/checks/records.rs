@@ -11,10 +11,11 @@ use crate::checks::steps::says_resting;
 use crate::checks::{Accepted, Verdict};
 use crate::verdict::{is_aborted, memory};
 
-/// What a status says of rollouts.
+/// What a status reports of rollouts.
 struct Story<'a> {
     revision: i64,
-    /// Revision and hash of the set that runs instead of the declared one, and why; no revision, if a pin names none.
+    /// Revision and hash of the ReplicaSet that runs instead of the declared one, and why; no revision, if a pin names
+    /// none.
     instead: Option<(Option<i64>, &'a str, &'a str)>,
     running: Option<&'a Value>,
     ended: &'a [Value],
@@ -36,7 +37,7 @@ fn instead(status: &Value) -> Option<(Option<i64>, &str, &str)> {
     let target = status.get("target")?;
     let hash = target.get("hash")?.as_str()?;
     let because = target.get("because")?.as_str()?;
-    // What is missing has none, nor does a ReplicaSet in whose annotation somebody wrote garbage.
+    // What is missing has none, nor does a ReplicaSet with garbage in its annotation.
     let revision = target.get("revision").and_then(Value::as_i64);
     Some((revision, hash, because))
 }
@@ -131,8 +132,8 @@ pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
     let opens = match (before.instead, after.instead) {
         // One that was late, or given up and tried again, has a record once more where it rests.
         (None, None) => after.revision > before.revision || before.running.is_none() && after.rests(),
-        // What is complete at once, as without pods, is not rolled out again, nor is what failed, unless it is declared
-        // again. One that rests at a step goes on, also without pods.
+        // What is complete immediately, as without pods, is not rolled out again, nor is what failed, unless it is
+        // declared again. One that waits at a step continues, also without pods.
         (Some(_), None) => {
             let is_declared_again = after.revision > before.revision;
             after.rests() || (is_declared_again || !after.is_complete) && !after.is_held
@@ -194,7 +195,8 @@ pub(crate) fn summary(object: &Object) -> Vec<String> {
     running.into_iter().chain(ended).map(line).collect()
 }
 
-/// HI-1 at rest: what is complete does not run. A rollout that a pin of nothing stopped is not over, nor one at a step.
+/// HI-1 for an idle Deployment: what is complete does not run. A rollout that a pin of nothing stopped is not over, nor
+/// one at a step.
 pub(crate) fn ended(workload: &Workload) -> Verdict {
     let target = workload.status.ours.target.as_ref();
     let is_stopped =

@@ -1,10 +1,10 @@
-//! AV-4: under Recreate a set gets pods only when no pod of another one runs any more.
+//! AV-4: under Recreate a ReplicaSet gets pods only when no pod of another one runs any more.
 
 use plan::Action;
 
 use crate::checks::{Accepted, Verdict};
 
-/// The set that a write gives pods to; `None` inside for one that it creates.
+/// The ReplicaSet that a write gives pods to; `None` inside for one that it creates.
 fn grown<'a>(write: &'a Accepted<'_>) -> Option<Option<&'a str>> {
     match write.action()? {
         Action::CreateReplicaSet(set) if set.size > 0 => Some(None),

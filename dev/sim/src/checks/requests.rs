@@ -34,7 +34,7 @@ pub(crate) struct Requests {
     /// All requests, whole, if somebody wants them.
     pub(crate) kept: Option<Vec<Value>>,
     refused: BTreeMap<(u64, Which), VecDeque<Time>>,
-    /// By object: who wrote it last and knows so, and what became of it.
+    /// By object: who wrote it last and knows so, and the outcome.
     written: BTreeMap<String, Written>,
 }
 

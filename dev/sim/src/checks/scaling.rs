@@ -4,13 +4,13 @@ use crate::checks::Verdict;
 use crate::view::View;
 use crate::walk;
 
-/// After a reconcile that scaled several active sets without an error. Single sets may change in either
+/// After a reconcile that scaled several active ReplicaSets without an error. Single ReplicaSets may change in either
 /// direction: docs/internals/invariants.md has a seed.
 pub(super) fn shares(view: &View) -> Verdict {
     if !view.is_scaling() || !view.is_rolling() || view.is_rolled_back || view.is_saturated() {
         return Ok(());
     }
-    // FP-10: the way back follows R by itself, and no failed set grows.
+    // FP-10: the way back follows R by itself, and no failed ReplicaSet grows.
     if view.is_reverted() || view.is_held() || view.is_judged {
         return Ok(());
     }

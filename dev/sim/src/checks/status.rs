@@ -52,7 +52,7 @@ fn counters_belong(write: &Accepted<'_>, status: &plan::Status) -> Verdict {
     }
 }
 
-/// The condition says what the counters say.
+/// The condition agrees with the counters.
 fn available_is_true(write: &Accepted<'_>, status: &plan::Status) -> Verdict {
     let view = write.view();
     let before = &view.workload.status;

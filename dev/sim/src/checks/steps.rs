@@ -1,5 +1,5 @@
-//! SP-1 to SP-9: what runs stays within the steps, by the words of users; what rests has the sizes of its step, and
-//! nothing is written; and only a good set is kept while there is one.
+//! SP-1 to SP-9: what runs stays within the steps, by the words of users. A rollout that waits at a step has the sizes
+//! of the step, and nothing is written. Only a good ReplicaSet is kept while there is one.
 
 use plan::keys::{PROMOTE, REVISION, condition, reason};
 use plan::{Action, Purpose, ReplicaSet, Until, UpdateReplicaSet, UpdateStep, Workload};
@@ -17,7 +17,7 @@ const SLACK: i64 = 2;
 /// Seconds after the last change, when all writes about it have been sent.
 const SETTLED: i64 = 30;
 
-/// A set that gets another size, or is created: uid, from, to.
+/// A ReplicaSet that gets another size, or is created: uid, from, to.
 pub(super) fn resized(write: &Accepted<'_>) -> Option<(String, i64, i64)> {
     match write.action()? {
         Action::CreateReplicaSet(set) => Some((write.after?.uid().to_owned(), 0, set.size)),
@@ -28,12 +28,12 @@ pub(super) fn resized(write: &Accepted<'_>) -> Option<(String, i64, i64)> {
     }
 }
 
-/// The steps, and the declared set as it is now, while that is to run.
+/// The steps, and the declared ReplicaSet as it is now, while that should run.
 pub(super) fn stepped<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], &'a ReplicaSet)> {
     let view = write.view();
     let steps = steps(&view.workload)?;
     let new = &*write.truth.new_set()?.set;
-    // Without a set in its view it created one, and a late write created that of an older template.
+    // Without a ReplicaSet in its view it created one, and a late write created that of an older template.
     let is_it = view.new_set().map_or(!write.is_late, |known| known.set.uid == new.uid);
     let runs = view.running_set().is_none_or(|running| running.set.uid == new.uid);
     (is_it && runs && !view.is_held() && !view.lacks_pinned() && !view.workload.deleting)
@@ -78,7 +78,7 @@ pub(super) fn grows_within(write: &Accepted<'_>) -> Option<Verdict> {
     })
 }
 
-/// The steps, and the set that the reconcile took for the declared one, as it is now.
+/// The steps, and the ReplicaSet that the reconcile took for the declared one, as it is now.
 fn known<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], &'a ReplicaSet)> {
     let (steps, view) = (steps(&write.view().workload)?, write.view());
     let new = view.new_set().filter(|new| view.running_set().is_some_and(|it| it.set.uid == new.set.uid))?;
@@ -97,7 +97,7 @@ pub(super) fn shrinks_to_its_step(write: &Accepted<'_>, update: &UpdateReplicaSe
     }
 }
 
-/// SP-3: whether a set that does not run may grow: it is kept, and has less than the step leaves.
+/// SP-3: whether a ReplicaSet that does not run may grow: it is kept, and has less than the step leaves.
 pub(super) fn may_grow(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool {
     let Some((steps, now)) = known(write) else { return false };
     let view = write.view().new_set().map(|new| &*new.set);
@@ -121,7 +121,8 @@ pub(super) fn may_grow(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool 
     })
 }
 
-/// SP-4: a set has no steps if no other one had pods when it was declared, or if it serves and none of those is good.
+/// SP-4: a ReplicaSet has no steps if no other one had pods when it was declared, or if it serves and none of those is
+/// good.
 pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let (_, new) = stepped(write)?;
     let view = write.view();
@@ -150,7 +151,7 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     )
 }
 
-/// Whether a set served before it was declared.
+/// Whether a ReplicaSet served before it was declared.
 fn ran_before(view: &View, set: &ReplicaSet) -> bool {
     let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
     walk::serves(&sets, set)
@@ -204,7 +205,7 @@ pub(super) fn kept_keeps(write: &Accepted<'_>) -> Option<Verdict> {
     })
 }
 
-/// Whether a status says that the rollout waits at a step.
+/// Whether a status reports that the rollout waits at a step.
 pub(crate) fn says_resting(status: &plan::Status) -> bool {
     says(status, condition::RECONCILING)
 }
@@ -218,7 +219,7 @@ fn says(status: &plan::Status, kind: &str) -> bool {
     status.condition(kind).is_some_and(|known| known.reason == reason::RESTING_AT_STEP)
 }
 
-/// Whether sizes are those of a step: of the declared set, and of the others. Only one of those has pods.
+/// Whether sizes are those of a step: of the declared ReplicaSet, and of the others. Only one of those has pods.
 fn has_sizes(sizes: impl Iterator<Item = (bool, i64)>, ceiling: i64, replicas: i64) -> bool {
     let sizes: Vec<_> = sizes.filter(|(_, size)| *size > 0).collect();
     let of = |is_new: bool| sizes.iter().filter(move |(is, _)| *is == is_new).map(|(_, size)| *size);
@@ -247,7 +248,7 @@ pub(super) fn rest_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let replicas = view.workload.replicas;
     // The record of a rollout that was late is closed.
     let record = status.status.ours.rollout.as_ref().filter(|record| record.step.is_some());
-    // What the set remembers may be written after the status.
+    // What the ReplicaSet remembers may be written after the status.
     let reported = record.and_then(|record| usize::try_from(record.step? - 1).ok());
     let Some(step) = reported.or_else(|| step_of(new, steps)) else {
         return Some(Err("at rest, and it remembers no step".to_owned()));
@@ -257,7 +258,7 @@ pub(super) fn rest_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let known = view.find(&new.uid).map_or(0, |known| known.set.status.available);
     let until = steps.get(step).map_or_else(Vec::new, |step| step.until.clone());
     let sizes: Vec<_> = view_sizes(view, new).collect();
-    // Nothing takes the place of a kept set that is gone.
+    // Nothing takes the place of a kept ReplicaSet that is gone.
     let is_alone = sizes.iter().all(|(is_new, size)| *size == if *is_new { most } else { 0 });
     let text = format!("at rest at step {number} with {most} of {replicas} pods");
     Some(if record.is_some_and(|record| record.want != Some(most)) {
@@ -308,7 +309,7 @@ pub(super) fn fails_at_rest(write: &Accepted<'_>) -> bool {
     step < end(steps) && replicas > 0 && has_sizes(sizes, ceiling(steps, step, replicas), replicas)
 }
 
-/// SP-7: a change of R at a rest gives both sets their sizes at once. Nothing, if it was none.
+/// SP-7: a change of R at a rest gives both ReplicaSets their sizes in one reconcile. Nothing, if it was none.
 pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
     let workload = &*view.workload;
     let (steps, new) = (steps(workload)?, view.new_set()?);
@@ -349,7 +350,7 @@ pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
     })
 }
 
-/// LV-1 where somebody has to promote it: the sizes of the step, all available, and the status says so.
+/// LV-1 where somebody has to promote it: the sizes of the step, all available, and the status reports so.
 pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     let workload = truth.workload.as_deref()?;
     let (steps, new) = (steps(workload)?, truth.new_set()?);

@@ -12,7 +12,7 @@ use crate::verdict::{inferred, is_aborted, memory, pin, revision, says};
 /// Times are whole seconds, and of two clocks that are read one after the other.
 pub(super) const SLACK: i64 = 2;
 
-/// What a write says of a set: what it remembered, and what it remembers afterwards.
+/// What a write contains of a ReplicaSet: what it remembered, and what it remembers afterwards.
 pub(super) struct Said<'a> {
     pub(super) update: &'a UpdateReplicaSet,
     pub(super) set: &'a ReplicaSet,
@@ -20,7 +20,7 @@ pub(super) struct Said<'a> {
     after: Value,
 }
 
-/// Why a revision failed by itself, as its memory says in words.
+/// Why a revision failed by itself, as its memory describes in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Criterion {
     Deadline,
@@ -60,7 +60,7 @@ impl<'a> Said<'a> {
         })
     }
 
-    /// Since when restarts count, as the write says.
+    /// Since when restarts count, by the write.
     pub(super) fn since(&self) -> Option<Timestamp> {
         word(&self.after, "since")?.parse().ok()
     }
@@ -105,7 +105,7 @@ pub(super) fn stored_first(write: &Accepted<'_>) -> Option<Verdict> {
     })
 }
 
-/// FP-2, FP-4: a revision that failed by itself was late, and it was its turn.
+/// FP-2, FP-4: a revision that failed by itself was late, and it was the one to judge.
 pub(super) fn failure_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let said = Said::of(write).filter(Said::fails)?;
     let (view, number) = (write.view(), revision(said.set));
@@ -146,7 +146,7 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
         return Err("the policy has no deadline".to_owned());
     }
     let progressing = workload.status.condition(condition::PROGRESSING);
-    // When it is resumed, or leaves a step, the deadline begins anew.
+    // When it is resumed, or leaves a step, the deadline restarts.
     let held = [reason::NEW_REPLICA_SET_AVAILABLE, reason::DEPLOYMENT_PAUSED, reason::RESTING_AT_STEP];
     if progressing.is_none_or(|known| held.contains(&known.reason.as_str())) {
         return Err(format!("Progressing is {:?}", progressing.map(|known| &known.reason)));
@@ -168,7 +168,8 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
             return Err(format!("{now:?} pods are there, of which the status reports {known:?}"));
         }
     }
-    // What others write to sets, and a wrong clock, confuse the times. Another revision may be declared meanwhile.
+    // What others write to ReplicaSets, and a wrong clock, confuse the times. Another revision may be declared
+    // meanwhile.
     let is_known = |it: &&Shown| it.uid == set.uid && write.is_alone && write.is_clock_right;
     let shown = write.truth.shown.as_ref().filter(is_known);
     if shown.is_some_and(|shown| shown.is_reported_done) {
@@ -230,23 +231,23 @@ pub(super) fn asked_for(write: &Accepted<'_>) -> Option<Verdict> {
     Some(if is_asked { Ok(()) } else { Err(failed()) })
 }
 
-/// Whether the operator has seen the present size, and the status that reports how many pods were available last: an
+/// Whether the operator has seen the present size, and the status that reports how many pods were available last. An
 /// earlier size may have been complete, and a break that is over may be in a status that it does not know.
 pub(super) fn knows_counts(write: &Accepted<'_>) -> bool {
     let counts = |workload: &Workload| (workload.generation, workload.status.available_replicas);
     write.truth.workload.as_ref().is_some_and(|now| counts(now) == counts(&write.view().workload))
 }
 
-/// FP-1: what is good was complete for as long as it bakes, or ran when no set had a verdict.
+/// FP-1: what is good was complete for as long as it bakes, or ran when no ReplicaSet had a verdict.
 pub(super) fn good_is_true(write: &Accepted<'_>) -> Option<Verdict> {
-    // A set that gets another revision stays good.
+    // A ReplicaSet that gets another revision stays good.
     let said = Said::of(write).filter(|said| said.is("Good") && !said.was("Good"))?;
     let view = write.view();
     let sets = || view.owned().map(|view| &*view.set);
     let name = &said.update.target.name;
     let Some(new) = view.new_set().filter(|new| new.set.uid == said.set.uid) else {
         let wanted = view.new_set().map(|new| inferred(sets(), &new.set));
-        // Without a declared set, nobody can tell which is old.
+        // Without a declared ReplicaSet, nobody knows which is old.
         let is_it = wanted.is_none_or(|set| set.is_some_and(|set| set.size == said.set.size));
         let is_whole = said.set.size > 0 && said.set.status.available >= said.set.size;
         let is_true = is_it && is_whole && !sets().any(|set| says(set, "Good"));

@@ -1,5 +1,5 @@
-//! KF-1, WT-1, RI-1, RS-1, LD-1: no key is forgotten, each wait ends with its reason, a rival is forgiven,
-//! a rest is as short as it says, and what is in doubt is looked at.
+//! KF-1, WT-1, RI-1, RS-1, LD-1: no key is forgotten, and each wait ends with its reason. A competing controller is
+//! forgiven, a rest is as short as it should be, and what is in doubt is looked at.
 
 use ::engine::durations::{
     BACKOFF_MAX, BUCKET_DEBT_MAX, CHANGED_AGAIN_MAX, COOLDOWN, COOLDOWN_MAX, EARLY_AGAIN, GATHER_MAX,
@@ -49,7 +49,7 @@ pub(crate) fn taken_in_time(
     }
 }
 
-/// An attempt ended with this wait: its reason is there, and it is to end with it.
+/// An attempt ended with this wait: its reason is there, and the wait has to end with it.
 pub(crate) fn has_a_reason(
     known: &Known,
     shown: (u64, u64),
@@ -79,7 +79,7 @@ pub(crate) fn has_a_reason(
     }
 }
 
-/// KF-1: what is not at rest comes again by itself, is in work, or has news under way.
+/// KF-1: what is not idle comes again by itself, is in work, or has news under way.
 pub(crate) fn remembered(which: Which, is_at_rest: bool, comes: bool, known: Option<&Known>) -> Verdict {
     let is_in_work = known.is_some_and(|known| known.is_in_work);
     if is_at_rest || comes || is_in_work {
@@ -88,7 +88,7 @@ pub(crate) fn remembered(which: Which, is_at_rest: bool, comes: bool, known: Opt
     Err(format!("Deployment {which} is not at rest, and neither queued, in work, nor waiting: {known:?}"))
 }
 
-/// LD-1: a reconcile begins when it is known what came of the last one's writes.
+/// LD-1: a reconcile begins when the outcome of the last one's writes is known.
 pub(crate) fn nothing_in_doubt(known: &Known, attempt: u64) -> Verdict {
     match known.doubts.iter().find(|(_, doubted)| **doubted != attempt) {
         Some((set, _)) => Err(format!("nobody has looked what came of a write to {set}")),

@@ -12,11 +12,11 @@ use crate::rival::is_rival;
 use crate::subject::{Which, called};
 
 impl Operator {
-    /// Its watch brought a version of a set. True if it is bad news.
+    /// Its watch brought a version of a ReplicaSet. True if it is bad news.
     fn saw_set(&mut self, entry: &SetVersion, now: Time) -> bool {
         let uid = &entry.set.uid;
         let is_known = self.conduct.ahead.get(uid).is_some_and(|(_, known)| *known >= entry.version);
-        // What becomes of a set that has left the watch is not shown.
+        // The watch does not show a ReplicaSet that has left it.
         let (before, is_shown) = if entry.is_deleted || !entry.is_marked {
             let before = self.conduct.sets.remove(uid);
             let is_shown = before.is_some();
@@ -26,7 +26,7 @@ impl Operator {
         };
         let owner = entry.set.controller_uid.as_deref();
         let Some(of) = owner.and_then(|uid| self.owner(&entry.namespace, uid)) else {
-            // It may be news for anybody.
+            // A new label may be news for anybody.
             self.conduct.keys.values_mut().for_each(|known| known.is_stirred = true);
             return false;
         };
@@ -81,13 +81,13 @@ impl Engine<'_> {
         of.iter().for_each(|which| operator.conduct.of(*which).is_stirred = true);
     }
 
-    /// An attempt is over: has it told the bad news that it was begun with?
+    /// An attempt is over: has it reported the bad news that it was begun with?
     pub(super) fn saw_bad_news_told(&mut self, id: u64, ended: &Ended) {
         let is_alone = self.operators.len() == 1;
         let Some(operator) = self.operators.get_mut(&id) else { return };
         let known = operator.conduct.of(ended.of);
         let mut verdict = news::holds_nothing(known);
-        // Its counters may be left to the next reconcile, which sees what became of the sets.
+        // Its counters may be left to the next reconcile, which sees the outcome.
         let writes = |outcome: &Outcome| outcome.writes > usize::from(outcome.wrote_status);
         let wrote_sets = ended.outcome.as_ref().is_some_and(writes);
         let is_through = match ended.next {
@@ -112,7 +112,7 @@ impl Engine<'_> {
         self.violates(ended.of, verdict.map_err(|text| ("BN-1", text)));
     }
 
-    /// A watch was listed anew.
+    /// A watch has listed again.
     pub(crate) fn saw_list(&mut self, id: u64, watch: Watch, version: u64) {
         let now = self.now;
         let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) else {
@@ -129,7 +129,7 @@ impl Engine<'_> {
             let known = operator.conduct.of(called(&entry.workload.namespace, &entry.workload.name));
             known.hears(now);
             known.granted = None;
-            // A list shows a rival's status under an edit that came after it.
+            // A list shows a competing controller's status under an edit that came after it.
             if entry.writer.as_ref().is_some_and(is_rival) {
                 known.heard = now;
             }

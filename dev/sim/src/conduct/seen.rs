@@ -14,12 +14,12 @@ use crate::fleet::Fleet;
 use crate::link::{Decided, Decision, Ended, Reply, Request, Sent};
 use crate::subject::Which;
 
-/// Something that an attempt told.
+/// Something that an attempt reported.
 #[derive(Clone, Debug)]
 pub(crate) enum Told {
     /// A reconcile begins; and whether it begins a rollout.
     Begins(bool),
-    /// A reconcile wrote a set. The attempt goes on: it may look at pods.
+    /// A reconcile wrote a ReplicaSet. The attempt continues: it may look at pods.
     Moved,
     /// The Deployment is left to another controller.
     GivesWay,
@@ -31,7 +31,7 @@ impl Told {
     }
 }
 
-/// Whether nothing is to be done for a Deployment before something happens.
+/// Whether there is nothing to do for a Deployment before something happens.
 fn is_at_rest(workload: &Workload) -> bool {
     let status = &workload.status;
     if workload.deleting {
@@ -96,7 +96,7 @@ impl Engine<'_> {
         }
     }
 
-    /// An attempt told something.
+    /// An attempt reported something.
     pub(crate) fn saw_told(&mut self, id: u64, of: Which, attempt: u64, told: &Told) {
         match told {
             Told::Begins(starts) => {
@@ -124,7 +124,7 @@ impl Engine<'_> {
         let Some(operator) = self.operators.get_mut(&id) else { return };
         let known = operator.conduct.of(of);
         let verdict = waits::nothing_in_doubt(known, attempt);
-        // It may have been let begin long before, while it waited for something else.
+        // The rollout may have been let begin long before, while it waited for something else.
         let had_waited = known.queued.take().is_some() && !std::mem::take(&mut known.is_detained);
         if starts {
             known.begins(now);
@@ -202,7 +202,7 @@ impl Engine<'_> {
         self.saw_promise(id, ended);
     }
 
-    /// A reconcile went well, of what the server has, and wrote nothing that comes back as an event.
+    /// A reconcile went well, of what the server has, and wrote nothing that returns as an event.
     fn saw_promise(&mut self, id: u64, ended: &Ended) {
         let has_written = ended.outcome.as_ref().is_some_and(|outcome| outcome.writes > 0);
         if !matches!(ended.next, Next::After(_)) || has_written {
@@ -371,13 +371,13 @@ impl Engine<'_> {
     }
 }
 
-/// Whether it puts our label on a set.
+/// Whether it puts the operator's label on a ReplicaSet.
 fn is_mark(sent: &Sent) -> bool {
     let is_mark = |decision: &Decision| matches!(decision.why, Decided::Mark);
     sent.decision.as_deref().is_some_and(is_mark)
 }
 
-/// A set in doubt was looked at.
+/// A ReplicaSet in doubt was looked at.
 fn looked_at(known: &mut super::Known, request: &Request, version: u64) {
     if let Request::Get(Resource::ReplicaSets, name) = request
         && known.doubts.remove(name).is_some()

@@ -65,7 +65,7 @@ impl Engine<'_> {
         }
     }
 
-    /// An object is to be looked at by then, if that is sooner than planned.
+    /// An object needs a look by then, if that is sooner than planned.
     pub(crate) fn look_at(&mut self, time: Time, key: Key) {
         if self.looks.get(&key).is_none_or(|planned| *planned > time) {
             self.looks.insert(key.clone(), time);
@@ -75,7 +75,7 @@ impl Engine<'_> {
 
     pub(super) fn look(&mut self, key: &Key) {
         if self.looks.get(key) != Some(&self.now) {
-            // It was looked at sooner.
+            // The object was looked at sooner.
             return;
         }
         self.looks.remove(key);

@@ -15,7 +15,7 @@ use crate::tenant::TenantEvent;
 pub(crate) enum Event {
     /// The ReplicaSet controller and the garbage collector look.
     Controllers,
-    /// A kubelet looks at a pod, or the ReplicaSet controller at a set again.
+    /// A kubelet looks at a pod, or the ReplicaSet controller at a ReplicaSet again.
     Look(Key),
     /// A watch of an operator gets news.
     News(u64, Watch),
@@ -27,9 +27,9 @@ pub(crate) enum Event {
     Arrive(u64, Box<Sent>),
     /// An answer reaches the operator, for one of its attempts.
     Answer(u64, u64, Box<Reply>),
-    /// An operator starts; so many versions behind.
+    /// An operator starts; this many versions behind.
     Start(u64),
-    /// A step of the scenario: of which Deployment.
+    /// A step of the scenario: the Deployment and the step.
     Step(Which, usize),
     /// A trouble begins.
     Begin(usize),

@@ -36,7 +36,7 @@ impl Request {
         !is_read && !matches!(self, Self::Create { is_dry_run: true, .. })
     }
 
-    /// Whether it is to find out what blocks a rollout, or what its pods show.
+    /// Whether it has to find out what blocks a rollout, or what its pods show.
     pub(crate) fn is_look(&self) -> bool {
         matches!(self, Self::Page(..) | Self::Warnings(_))
     }

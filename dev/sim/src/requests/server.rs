@@ -78,8 +78,8 @@ impl Engine<'_> {
         result.map_err(translate)
     }
 
-    /// Whether a webhook took our mark off a set, and the reconcile that runs into it had seen it: it is
-    /// known, but cannot be told from a set of others (NS-1).
+    /// Whether a webhook took the operator's mark off a ReplicaSet, and the reconcile that runs into it had seen it: it
+    /// is known, but looks like a ReplicaSet of others (NS-1).
     fn is_stripped(&self, there: &Object, decision: &Decision) -> bool {
         self.flavour.marks_sets()
             && there.annotation(plan::keys::FINGERPRINTS).is_none()
@@ -90,14 +90,14 @@ impl Engine<'_> {
     fn tripped(&mut self, id: u64, of: Which, there: Option<&Object>, is_creation: bool) {
         let truth = self.subjects.get(of).map(|subject| &subject.truth);
         let owner = truth.and_then(|truth| truth.workload.as_ref()).map(|workload| workload.uid.as_str());
-        // A set that is not the Deployment's any more may well be known and in the way.
+        // A ReplicaSet that is not the Deployment's any more may well be known and in the way.
         if let Some(there) = there.filter(|there| !is_creation || there.controller_uid() == owner) {
             let verdict = self.checks.requests.tripped(id, there, is_creation);
             self.checks.fail("RW-1", verdict);
         }
     }
 
-    /// The object that has the name of one that was to be created.
+    /// The object that has the name of one that the operator wanted to create.
     fn named_by(&self, namespace: &str, request: &Request) -> Option<Object> {
         let Request::Create { object, .. } = request else { return None };
         let name = object.pointer("/metadata/name")?.as_str()?;
@@ -164,7 +164,7 @@ impl Engine<'_> {
         let (Request::Page(selector, after), Ok(pods)) = (&sent.request, result) else { return };
         let (now, is_last) = (self.wall(), pods.len() <= PAGE);
         self.coverage.hit(if after.is_none() && is_last { "look" } else { "look in pages" });
-        // One at the pods of a single set is about what blocks it, and nobody is judged by that.
+        // One at the pods of a single ReplicaSet is about what blocks it, and nobody is judged by that.
         let is_evidence = !selector.contains(plan::keys::HASH_LABEL);
         let Some(subject) = self.subjects.get_mut(sent.of).filter(|_| is_evidence) else { return };
         let look = subject.looks.entry(id).or_insert(Look { began: now, whole: None });

@@ -27,7 +27,7 @@ pub enum Ending {
 /// The step that a promotion names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
-    /// That of a number of pods, or of a percentage.
+    /// The step of a number of pods, or of a percentage.
     Of(Share),
     /// The end.
     All,

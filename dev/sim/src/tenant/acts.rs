@@ -160,7 +160,7 @@ fn workload(Tenant { dice, floods, .. }: &mut Tenant, original: &Object) -> Valu
     workload
 }
 
-/// Garbage where others have something to say.
+/// Garbage where others have content.
 fn annotate(dice: &mut Dice, object: &mut Value) {
     let garbage = if dice.percent(10) { "x".repeat(HUGE) } else { dice.one_of(&GARBAGE, "").to_owned() };
     let name = dice.one_of(&[REVISION, FINGERPRINTS, DESIRED_REPLICAS, ROLLOUT], REVISION);

@@ -23,7 +23,7 @@ const AFTER_ALL: &str = "compared to the last byte";
 const DELAYS: &str = "a flood that delays";
 const IDLE: &str = "a flood that does not";
 
-/// What came of a pair of runs.
+/// The outcome of a pair of runs.
 #[derive(Debug)]
 pub struct Pair {
     /// Where the two differ first.
@@ -32,7 +32,7 @@ pub struct Pair {
     pub lures: Coverage,
 }
 
-/// What has to happen in so many seeds of a hundred, so that a silence means something.
+/// What has to happen in this many seeds of a hundred, so that a silence means something.
 const WANTED: [(&str, u64); 12] = [
     ("a forged owner", 70),
     ("a forged owner of pods", 60),
@@ -48,7 +48,7 @@ const WANTED: [(&str, u64); 12] = [
     (AFTER_ALL, 80),
 ];
 
-/// What came of many pairs.
+/// The outcome of many pairs.
 #[derive(Debug, Default)]
 pub struct Sum {
     /// How many were played.
@@ -144,7 +144,7 @@ fn whole(engine: &mut Engine<'_>) -> Account {
     account
 }
 
-/// What became of each ReplicaSet of the others, how each of their rollouts ended, and what there is at the end.
+/// The history of each ReplicaSet of the others, how each of their rollouts ended, and what there is at the end.
 fn outline(engine: &Engine<'_>) -> Account {
     let mut sizes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for entry in engine.history.sets.iter().filter(|entry| entry.namespace != TENANT) {
@@ -163,7 +163,7 @@ fn outline(engine: &Engine<'_>) -> Account {
 /// An object without its times and versions.
 fn gist(object: &Object) -> Value {
     let conditions = object.status.get("conditions").and_then(Value::as_array).into_iter().flatten();
-    // They are listed in the order in which they came.
+    // The conditions are listed in the order in which they came.
     let conditions: BTreeSet<String> = conditions
         .map(|one| json!([one.get("type"), one.get("status"), one.get("reason")]).to_string())
         .collect();

@@ -5,7 +5,7 @@ use crate::engine::{MILLISECOND, Time};
 use crate::fleet::{Fleet, Member};
 use crate::scenario::{Act, Criteria, Failing, Millis, Rollout, Scenario, Share, Start, Step};
 
-/// So many Deployments have the others at the most beside the first.
+/// How many Deployments the others have at the most beside the first.
 const OTHERS_MAX: usize = 2;
 /// No Deployment waits for a worker, where the tenant does not flood.
 const WORKERS: usize = 64;

@@ -156,7 +156,7 @@ fn failing(dice: &mut Dice, start: &mut Start, steps: &mut Vec<Step>, from: Mill
         }
     }
     act(at, Act::Pause(false));
-    // It may be the failed revision that is pinned.
+    // The pinned revision may be the failed one.
     act(at + 1, Act::Unpin);
     if dice.percent(10) {
         start.deadline_seconds = NO_DEADLINE;
@@ -224,7 +224,7 @@ pub(super) fn criteria(dice: &mut Dice) -> Criteria {
     }
 }
 
-/// A policy that judges by what pods show, and templates whose pods crash or cannot start.
+/// A policy that judges by what pods show, and templates with pods that crash or cannot start.
 fn judged_by_pods(dice: &mut Dice, start: &mut Start, steps: &mut Vec<Step>, from: Millis) {
     start.deadline_seconds = dice.one_of(&[10, 60, 600], 600);
     start.history_limit = dice.one_of(&[1, 2, 10], 10);

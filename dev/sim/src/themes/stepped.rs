@@ -147,7 +147,7 @@ fn one_round(dice: &mut Dice, mut at: Millis, round: u64, act: &mut impl FnMut(M
             act(at, Act::Template(template));
             at += dice.between(1000, 15_000);
         }
-        // A newer one comes at once.
+        // A newer one comes immediately.
         _ => return at,
     }
     at + dice.between(2000, SETTLED / 2)
@@ -190,7 +190,8 @@ fn at_rest(dice: &mut Dice, mut at: Millis, number: u8, act: &mut impl FnMut(Mil
     at
 }
 
-/// It fails where it rests, by its pods or by an abort; and then somebody scales, retries it, or declares it again.
+/// The rollout fails where it waits, by its pods or by an abort; and then somebody scales, retries it, or declares it
+/// again.
 fn failing(
     dice: &mut Dice,
     mut at: Millis,

@@ -1,4 +1,4 @@
-//! What users do to the steps of a rollout, and what becomes of its pods meanwhile.
+//! What users do to the steps of a rollout, and the fate of its pods meanwhile.
 
 use plan::keys::{PROMOTE, ROLLOUT};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The way back of a Deployment whose declared revision failed.
+//! The way back of a Deployment with a declared revision that failed.
 
 use plan::keys::ABORT;
 

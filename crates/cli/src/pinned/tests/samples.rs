@@ -21,7 +21,7 @@ fn template(number: i64) -> Value {
 pub(crate) const WORDS: &str =
     "revision 6 runs instead of the declared revision 7, because spec.pin names it (INC-4711)";
 
-/// The Deployment, all pods of which are of revision 6.
+/// The Deployment, with all pods of revision 6.
 pub(crate) fn pinned() -> Deployment {
     let body = json!({
         "metadata": {"name": "web", "namespace": "shop", "uid": "d", "resourceVersion": "1", "generation": 9},
@@ -56,7 +56,7 @@ pub(crate) fn reverted_words() -> String {
     TargetRecord { revision: Some(6), hash, because, declared_revision: Some(7) }.sentence(None)
 }
 
-/// The Deployment after revision 7 failed, all pods of which are of revision 6.
+/// The Deployment after revision 7 failed, with all pods of revision 6.
 pub(crate) fn reverted() -> Deployment {
     let mut deployment = pinned();
     deployment.body["spec"]["pin"] = Value::Null;
@@ -119,7 +119,7 @@ pub(crate) fn resting(pause: &Value, words: &str) -> Deployment {
     deployment
 }
 
-/// The same, where it goes on at ten past twelve.
+/// The same, where the rollout continues at ten past twelve.
 pub(crate) fn resting_for_some_time() -> Deployment {
     resting(&json!({"seconds": 600}), UNTIL)
 }
@@ -129,7 +129,7 @@ pub(crate) fn resting_until_promoted() -> Deployment {
     resting(&json!({"until": "Promoted"}), UNTIL_PROMOTED)
 }
 
-/// A ReplicaSet with so many pods.
+/// A ReplicaSet with this many pods.
 pub(crate) fn set(number: i64, size: i64) -> Value {
     let mut stored = template(number);
     stored["metadata"]["labels"]["pod-template-hash"] = json!(format!("h{number}"));

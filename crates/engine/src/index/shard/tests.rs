@@ -15,7 +15,7 @@ fn sets(index: &Index) -> Vec<(String, String)> {
     sets
 }
 
-/// A shard with the namespace `ns`, with `web` and its set, as listed at version 10.
+/// A shard with the namespace `ns`, with `web` and its ReplicaSet, as listed at version 10.
 fn joined() -> Index {
     let mut index = Index::of_shard(Sight::ByLabel);
     index.begin(Kind::Workloads);
@@ -45,7 +45,7 @@ fn a_watch_that_lags_changes_nothing() {
     assert_eq!(sets(&index), [("web-1".to_owned(), "11".to_owned())]);
 }
 
-/// What happens while the lists are made is heard when they have come.
+/// What happens while the lists are made counts when they have come.
 #[test]
 fn changes_during_the_list_are_not_lost() {
     let mut index = joined();
@@ -69,8 +69,8 @@ fn changes_during_the_list_are_not_lost() {
     assert_eq!(index.fill(&ticket, workloads, listed, Instant::now()), None);
 }
 
-/// A list of the cluster that was under way when the namespace came says nothing of it, and has it
-/// listed again: the watch goes on from that list.
+/// A list of the cluster that was under way when the namespace came means nothing for it, and has it listed again: the
+/// watch continues from that list.
 #[test]
 fn a_list_of_the_cluster_that_was_under_way() {
     let mut index = Index::of_shard(Sight::ByLabel);

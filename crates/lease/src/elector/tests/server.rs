@@ -11,7 +11,7 @@ pub(super) struct Server {
     pub(super) lease: Option<Record>,
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Answered,

@@ -12,7 +12,7 @@ pub(super) fn all() -> Vec<Situation> {
     [creation(), rolling(), ending(), recreate(), pace()].concat()
 }
 
-/// So many sets without a size that some have to go before another one comes (rollwright.dev).
+/// More ReplicaSets without a size than may stay, so some have to go before another one comes (rollwright.dev).
 pub(crate) fn without_room(flavour: Flavour) -> World {
     let world = with_idle(fresh(flavour), 7).that(|it| it.revision_history_limit = Some(0));
     known(world.with(old(flavour, "b", 10, "8")), "8")
@@ -59,17 +59,17 @@ fn creation() -> Vec<Situation> {
     ]
 }
 
-/// The new set grows to what it should be, and the old one is cut.
+/// The new ReplicaSet grows to what it should be, and the old one is cut.
 pub(crate) fn grown_and_cut(flavour: Flavour) -> World {
     half_way(flavour, 3, 8)
 }
 
-/// The new set grows, the old one is cut, and the new one grows into the room.
+/// The new ReplicaSet grows, the old one is cut, and the new one grows into the room.
 pub(crate) fn into_room(flavour: Flavour) -> World {
     half_way(flavour, 6, 5)
 }
 
-/// Nobody has told of the new set yet.
+/// No status has reported the new ReplicaSet yet.
 fn unknown(flavour: Flavour, old_size: i64, new_size: i64) -> World {
     fresh(flavour).with(old(flavour, "b", old_size, "1")).with(set_of(flavour, "a", new_size))
 }

@@ -85,7 +85,7 @@ pub(super) fn deployment(replicas: i64) -> Value {
     })
 }
 
-/// The set that kube-controller-manager makes of a Deployment; its hash is not ours.
+/// The ReplicaSet that kube-controller-manager makes of a Deployment; its hash is not Rollwright's.
 pub(super) fn set(replicas: i64) -> Value {
     let mut template = template("app:v1");
     template["metadata"]["labels"]["pod-template-hash"] = json!("7d9f6b5c4");
@@ -113,7 +113,7 @@ pub(super) fn condition(kind: &str, status: &str, reason: &str, message: &str) -
            "lastUpdateTime": time, "lastTransitionTime": time})
 }
 
-/// The status that upstream writes right after it has created the set.
+/// The status that upstream writes right after it has created the ReplicaSet.
 pub(super) fn created_status() -> Value {
     json!({"conditions": [condition("Progressing", "True", "NewReplicaSetCreated",
         "Created new replica set \"web-7d9f6b5c4\"")]})

@@ -37,7 +37,7 @@ fn restarts_in(status: &Value) -> u64 {
     statuses.filter_map(|one| one.get("restartCount")?.as_u64()).max().unwrap_or(0)
 }
 
-/// What controllers are told of a report is what the JSON says that is made from it.
+/// Controllers see in a report what the JSON shows that is made from it.
 #[test]
 fn reports_say_what_their_json_says() {
     for images in [&["app:1"][..], &["crash:1", "app:1"], &[]] {
@@ -79,7 +79,7 @@ fn reports_do_not_pile_up() {
         let report = Report::new(&parts(&pod), shown, &mut transitions, 1, 3, now);
         pod.status = Arc::new(Status::reported(report));
         assert!(Arc::ptr_eq(&pod.status.of_others(), &others));
-        // The first report with a node says when it started.
+        // The first report with a node has the time when it started.
         assert_eq!(pod.status["startTime"], "2026-01-01T00:00:10Z");
         assert_eq!(restarts_in(&pod.status), restarts);
     }
