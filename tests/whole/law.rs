@@ -1,6 +1,5 @@
-//! What must hold after every write by anyone: SU-1 and AV-1 of `docs/internals/invariants.md`, by the
-//! state of the cluster itself and not by a snapshot; what users mean, by a witness of each Deployment; and that nobody
-//! writes without the lease.
+//! What must hold after every write by anyone: SU-1 and AV-1 of `docs/internals/invariants.md`, by the state of the cluster
+//! itself and not by a snapshot. A witness of each Deployment judges what users mean. Nobody writes without the lease.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -106,7 +105,7 @@ impl Law {
     }
 
     /// Lets the witnesses judge what was written since the last time: all of it, or all but one request, is others'.
-    /// `is_undisturbed` says whether nothing ever went wrong.
+    /// `is_undisturbed`: nothing ever went wrong.
     pub(super) fn witness(&self, is_operators: impl Fn(&Object) -> bool, is_undisturbed: bool) {
         if self.deployments != Resource::Deployments {
             return;

@@ -295,7 +295,7 @@ impl Rig {
         }
     }
 
-    /// How many pods are ready, as the sets of a Deployment report.
+    /// How many pods are ready, as the ReplicaSets of a Deployment report.
     pub(super) fn ready_in_sets(&self, name: &str) -> i64 {
         self.cluster.act(|cluster| {
             let sets = cluster.store.list(Resource::ReplicaSets, None);

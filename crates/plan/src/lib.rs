@@ -5,7 +5,7 @@
 //! simulator, the oracle, the CLI's explanations) calls this function.
 //!
 //! A decision is a pipeline of values, in `decide()`. The order of situations in `decide/policy.rs` is the policy (S3).
-//! `moves.rs` has the sizes of a rolling update (S6). Each other rule has its own file, in the room of its question:
+//! `moves.rs` has the sizes of a rolling update (S6). Each other rule has its own file, in the room of its question. The rooms are:
 //! what is there (`model`), what the rollout is doing (`course`), how sizes change (`moves`), what else happens
 //! (`decide`), what the status reports (`report`), and what follows when the server refuses (`refused`). A room uses
 //! only those before it.

@@ -65,13 +65,13 @@ pub(crate) fn began(set: &ReplicaSet) -> i64 {
     history.and_then(|text| text.split(',').next()?.parse().ok()).or(revision(set)).unwrap_or(0)
 }
 
-/// Whether a rollout of this set ended among its steps, and no pin ran it since.
+/// Whether a rollout of this ReplicaSet ended among its steps, and no pin ran it since.
 fn stopped_among_steps(set: &ReplicaSet) -> bool {
     let is_pinned = ran_last(set) % 2 == 1;
     !is_pinned && memory(set).is_some_and(|memory| memory.pointer("/steps/step").is_some())
 }
 
-/// Whether a user went back behind a set, to one that ran before it and after it, and is not known to be bad; if that is
+/// Whether a user went back behind a ReplicaSet, to one that ran before it and after it, and is not known to be bad; if that is
 /// declared, it is known to be good.
 pub(crate) fn is_aside(sets: &[&ReplicaSet], set: &ReplicaSet, declared: Option<&str>) -> bool {
     let own = revision(set).unwrap_or(0);

@@ -49,7 +49,7 @@ pub(crate) fn revision(set: &Object) -> Option<i64> {
     annotation(set, REVISION)?.parse().ok()
 }
 
-/// What the ReplicaSet says of its revision.
+/// The verdict on a revision, as its ReplicaSet stores it.
 pub(crate) fn verdict(set: &Object) -> Option<String> {
     let memory: Value = serde_json::from_str(annotation(set, ROLLOUT)?).ok()?;
     let is_current = memory.get("revision").and_then(Value::as_i64) == revision(set);

@@ -163,7 +163,7 @@ impl<'a> Rollout<'a> {
     }
 }
 
-/// A rollout that goes on, as far as it may.
+/// A rollout that advances as far as it may.
 struct Advance<'a> {
     rollout: Rollout<'a>,
     position: Position,

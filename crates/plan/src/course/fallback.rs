@@ -21,7 +21,7 @@ impl Judgment {
         pinned.map_or((own, false), |declared| (declared, true))
     }
 
-    /// Whether a user put a set aside: he went back behind it, to one that ran before it and then after it, and that one
+    /// Whether a user put a ReplicaSet aside: he went back behind it, to one that ran before it and then after it, and that one
     /// has not failed since, nor stopped among its steps. The declared set counts once it is good: while nobody knows
     /// whether it serves, what ran before it is the way back.
     pub(crate) fn is_aside(&self, sets: &Sets<'_>, index: usize, set: &ReplicaSet) -> bool {

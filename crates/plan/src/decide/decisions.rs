@@ -85,7 +85,7 @@ impl Decisions<'_> {
         total(&self.view.sets.counted) + self.creation.as_ref().map_or(0, |creation| creation.set.size)
     }
 
-    /// The sum of sizes that the status is told by (S9.3). What a step changes is not folded into the status
+    /// The sum of sizes that the status reports (S9.3). What a step changes is not folded into the status
     /// of the same step, so the last step of the reconcile does not count.
     pub(crate) fn total_reported(&self) -> i64 {
         let cuts: &[Resize] = if self.moves.is_up_again() { &self.moves.cuts } else { &[] };

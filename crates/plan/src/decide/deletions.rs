@@ -82,7 +82,7 @@ fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
     aim.is_rolling_out(moves) && is_at_rest && workload.is_stored_complete()
 }
 
-/// Idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
+/// Idle old ReplicaSets beyond the limit, the lowest revisions first (S11.2–S11.6).
 fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> Deletions {
     let surplus = surplus(&clean_up.observed.workload, clean_up.sets, clean_up.kept, gone);
     if surplus == 0 {
@@ -94,7 +94,7 @@ fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> Deletions {
     // S11.5: what may not go is skipped, and nothing goes in its place.
     for (index, _) in candidates.into_iter().take(surplus).filter(|(_, set)| is_idle(set)) {
         if clean_up.writes_to(index) {
-            // S11.6: upstream deletes by what it saw before it scaled the set up.
+            // S11.6: upstream deletes by what it saw before it scaled the ReplicaSet up.
             deviations.push("S11.6");
         } else {
             deleted.push(index);
@@ -104,8 +104,8 @@ fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> Deletions {
 }
 
 /// Keeps the number of sets bounded although no rollout completes (NS-2): at the cap the lowest
-/// revisions among idle old sets go, before one more is created. The one that a rollback asks
-/// for stays, and the new set is never refused. Upstream has no such bound.
+/// revisions among idle old ReplicaSets go, before one more is created. The one that a rollback asks
+/// for stays, and the new ReplicaSet is never refused. Upstream has no such bound.
 fn make_room(clean_up: &CleanUp<'_>, gone: &[usize]) -> Option<Deletions> {
     if !clean_up.observed.flavour.has_safeguards() {
         return None;

@@ -64,7 +64,7 @@ pub(crate) fn created(
     let revision = annotated(observed, || creation.revision.to_string());
     let reason = reason::NEW_REPLICA_SET_CREATED;
     let is_said = is_condition(&status.conditions, condition::PROGRESSING, "True", reason);
-    // On rollwright.dev: a set before this one that nobody has seen moving yet has left the same reason.
+    // On rollwright.dev: a ReplicaSet before this one that nobody has seen moving yet has left the same reason.
     let is_renewed = status.condition(condition::PROGRESSING).is_some_and(|known| known.reason == reason)
         && observed.flavour.has_status_extras();
     let has_deadline = observed.workload.progress_deadline_seconds.is_some();
@@ -100,7 +100,7 @@ fn is_another(observed: &Observed, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     !deleting && status.ours.revision.is_some() && is_unreported(status, set, upkeep)
 }
 
-/// Whether the status has not told the revision of this set yet (rollwright.dev).
+/// Whether the status lacks the revision of this ReplicaSet (rollwright.dev).
 fn is_unreported(status: &Status, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let revision = Revision::read(upkeep.revision(set)).or_zero();
     status.ours.revision.is_none_or(|reported| revision > reported)
