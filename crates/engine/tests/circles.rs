@@ -247,19 +247,33 @@ impl Modules {
         circles.filter(|circle: &BTreeSet<_>| circle.len() > CIRCLE_MAX).collect()
     }
 
-    /// The files that need one of a room above their own, each with that one.
-    fn arrows_up(&self, rooms: Rooms) -> BTreeSet<(&str, &str)> {
+    /// Which file needs which other one, each with the floor of its room.
+    fn arrows(&self, rooms: Rooms) -> Vec<[(usize, &str); 2]> {
         let (folder, _) = self.0[0].file.split_at(self.0[0].file.rfind('/').unwrap() + 1);
-        let floor = |file: &str| {
+        let at_floor = |at: usize| {
+            let file = self.0[at].file.as_str();
             let name = file.strip_prefix(folder).unwrap();
             let starts =
                 rooms.iter().enumerate().flat_map(|(floor, room)| room.iter().map(move |it| (it, floor)));
             let of_room = starts.filter(|(start, _)| name.starts_with(**start));
-            of_room.max_by_key(|(start, _)| start.len()).unwrap().1
+            (of_room.max_by_key(|(start, _)| start.len()).unwrap().1, file)
         };
-        let file = |at: usize| self.0[at].file.as_str();
-        let arrows = (0..self.0.len()).flat_map(|at| self.needs(at).into_iter().map(move |to| (at, to)));
-        arrows.map(|(at, to)| (file(at), file(to))).filter(|(at, to)| floor(to) > floor(at)).collect()
+        let arrows = (0..self.0.len()).flat_map(|at| self.needs(at).into_iter().map(move |to| [at, to]));
+        arrows.map(|arrow| arrow.map(at_floor)).collect()
+    }
+
+    /// The files that need one of a room above their own, each with that one.
+    fn arrows_up(&self, rooms: Rooms) -> BTreeSet<(&str, &str)> {
+        let up = self.arrows(rooms).into_iter().filter(|[at, to]| to.0 > at.0);
+        up.map(|[at, to]| (at.1, to.1)).collect()
+    }
+
+    /// Which room needs which other one, for the picture.
+    fn plan_of_rooms(&self, rooms: Rooms) -> serde_json::Value {
+        let names: Vec<_> = rooms.iter().map(|room| room.join(", ")).collect();
+        let between = self.arrows(rooms).into_iter().map(|[at, to]| [at.0, to.0]);
+        let between: BTreeSet<_> = between.filter(|[at, to]| at != to).collect();
+        serde_json::json!({ "rooms": names, "arrows": between })
     }
 }
 
@@ -339,6 +353,22 @@ fn arrows_between_rooms_point_down() {
     for (root, rooms) in [("crates/plan/src/lib.rs", OF_PLANNER), ("src/lib.rs", OF_OPERATOR)] {
         assert_eq!(Modules::read(root, from_disk).arrows_up(rooms), BTreeSet::new());
     }
+}
+
+/// `UPDATE=1` records them again, for `make pictures`.
+#[test]
+fn the_picture_of_rooms_shows_all_arrows() {
+    let of = |root: &str, rooms| Modules::read(root, from_disk).plan_of_rooms(rooms);
+    let plan = serde_json::json!({
+        "crates/plan": of("crates/plan/src/lib.rs", OF_PLANNER),
+        "the operator": of("src/lib.rs", OF_OPERATOR),
+    });
+    let path = root().join("docs/pictures/rooms.json");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, format!("{plan}\n")).unwrap();
+    }
+    let stored: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(stored, plan, "UPDATE=1 cargo test -p engine --test circles, and make pictures");
 }
 
 #[test]
