@@ -1,0 +1,149 @@
+//! Each rule finds what it is there for, and is silent where all is well.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use witness::{Version, Who, Witness};
+use world::{Object, Resource};
+
+/// A Deployment of four replicas with these members of spec and status.
+fn deployment(spec: Value, status: Value) -> Object {
+    let mut object = json!({
+        "metadata": { "name": "web", "namespace": "default", "uid": "d", "generation": 3 },
+        "spec": { "replicas": 4 },
+        "status": { "observedGeneration": 3, "revision": 2 },
+    });
+    for (part, members) in [("spec", spec), ("status", status)] {
+        let into = object[part].as_object_mut().unwrap();
+        into.extend(members.as_object().unwrap().clone());
+    }
+    Object::from_value(Resource::Deployments, object)
+}
+
+/// Its ReplicaSet of a revision, with a size and a verdict.
+fn set(revision: i64, size: i64, verdict: Option<&str>) -> Object {
+    let memory = json!({ "version": 1, "revision": revision, "verdict": verdict }).to_string();
+    let object = json!({
+        "metadata": {
+            "name": format!("web-{revision}abc"), "namespace": "default", "uid": format!("s{revision}"),
+            "labels": { "pod-template-hash": format!("{revision}abc") },
+            "annotations": { "deployment.kubernetes.io/revision": revision.to_string(), "rollwright.dev/rollout": memory },
+            "ownerReferences": [{ "kind": "Deployment", "name": "web", "uid": "d", "controller": true }],
+        },
+        "spec": { "replicas": size },
+    });
+    Object::from_value(Resource::ReplicaSets, object)
+}
+
+/// What is objected to in the last of these versions, which the operator wrote; all others are users' and the cluster's,
+/// ten minutes apart.
+fn objections(versions: &[Object]) -> Vec<(&'static str, String)> {
+    let mut witness = Witness::default();
+    let mut now = Timestamp::UNIX_EPOCH;
+    let mut last = Vec::new();
+    for (number, object) in versions.iter().enumerate() {
+        let before = versions[..number].iter().rev().find(|other| other.uid() == object.uid());
+        let is_last = number + 1 == versions.len();
+        let is_set = object.resource == Resource::ReplicaSets;
+        let who = if is_last {
+            Who::Operator
+        } else if is_set {
+            Who::Cluster
+        } else {
+            Who::User
+        };
+        let version = Version { before, object, is_deleted: false, who, now, is_undisturbed: true };
+        last = witness.see(&version);
+        now += SignedDuration::from_mins(10);
+    }
+    last.into_iter().filter_map(|finding| Some((finding.name, finding.broken?))).collect()
+}
+
+/// A rule, versions that it objects to, and versions that differ in the last one, to which nobody objects.
+fn check(name: &str, before: &[Object], bad: Object, good: Object) {
+    let play = |last: Object| objections(&[before, &[last]].concat());
+    let found = play(bad);
+    assert!(found.iter().any(|(by, _)| *by == name), "{name}: {found:?}");
+    assert_eq!(play(good), [], "{name}");
+}
+
+fn status(status: Value) -> Object {
+    deployment(json!({}), status)
+}
+
+#[test]
+fn records_and_generations() {
+    let record = |id: i64, outcome: &str| json!([{ "id": id, "outcome": outcome }]);
+    check(
+        "UM-10",
+        &[status(json!({}))],
+        status(json!({ "observedGeneration": 2 })),
+        status(json!({ "replicas": 1 })),
+    );
+    let known = [status(json!({ "history": record(1, "Failed") }))];
+    let bad = status(json!({ "history": record(1, "Succeeded") }));
+    check("UM-16", &known, bad, status(json!({ "history": record(1, "Failed"), "replicas": 1 })));
+    let again = |id: i64| status(json!({ "history": record(1, "Failed"), "rollout": { "id": id } }));
+    check("UM-20", &known, again(1), again(2));
+}
+
+#[test]
+fn verdicts_change_by_acts_alone() {
+    let known = [status(json!({})), set(2, 4, Some("Failed"))];
+    check("UM-8", &known, set(2, 4, Some("Good")), set(2, 4, Some("Failed")));
+    let retried = [known.as_slice(), &[status(json!({ "replicas": 1 }))]].concat();
+    assert_eq!(objections(&[retried.as_slice(), &[set(2, 4, Some("Good"))]].concat()), []);
+}
+
+#[test]
+fn sizes_under_recreate_and_during_a_pause() {
+    let recreate = deployment(json!({ "strategy": { "type": "Recreate" } }), json!({}));
+    for old in [0, 1] {
+        let grown = objections(&[recreate.clone(), set(1, old, None), set(2, 0, None), set(2, 4, None)]);
+        assert_eq!(grown.iter().any(|(by, _)| *by == "UM-19"), old > 0, "{grown:?}");
+    }
+    let paused = [status(json!({})), deployment(json!({ "paused": true }), json!({})), set(2, 2, None)];
+    check("UM-14", &paused, set(2, 3, None), set(2, 2, Some("Good")));
+}
+
+#[test]
+fn what_holds_everything_is_named() {
+    let ready =
+        |reason: &str| json!([{ "type": "Ready", "status": "False", "reason": reason, "message": "" }]);
+    let paused = |reason: &str| deployment(json!({ "paused": true }), json!({ "conditions": ready(reason) }));
+    let known = [deployment(json!({ "paused": true }), json!({}))];
+    check("UM-13", &known, paused("RolloutInProgress"), paused("DeploymentPaused"));
+    let pinned = |reason: &str| {
+        let target = json!({ "hash": "9xyz", "because": "PinTargetMissing" });
+        status(json!({ "target": target, "conditions": ready(reason) }))
+    };
+    check("UM-13", &[status(json!({}))], pinned("RolloutFailed"), pinned("PinTargetMissing"));
+}
+
+#[test]
+fn sentences_and_names() {
+    let sets = [status(json!({})), set(1, 0, None), set(2, 4, None)];
+    let about = |name: &str| {
+        let message = format!("pod {name}-x7k cannot pull its image");
+        status(json!({ "conditions": [{ "type": "Reconciling", "status": "True", "message": message }] }))
+    };
+    check("UM-16", &sets, about("web-1abc"), about("web-2abc"));
+    let fallback = |hash: &str| status(json!({ "fallback": { "hash": hash } }));
+    check("UM-18", &sets, fallback("7gone"), fallback("1abc"));
+}
+
+#[test]
+fn steps_are_left_when_their_time_is_over() {
+    let at = |step: i64, seconds: i64| {
+        let steps = json!([{ "updated": 1, "pause": { "seconds": seconds } }, { "updated": 2 }]);
+        let strategy = json!({ "strategy": { "rollingUpdate": { "steps": steps } } });
+        let rollout = json!({ "id": 1, "revision": 2, "step": step, "restingSince": "1970-01-01T00:00:00Z" });
+        deployment(strategy, json!({ "rollout": rollout }))
+    };
+    // Ten minutes have passed.
+    for (seconds, is_early) in [(700, true), (600, false)] {
+        let found = objections(&[at(1, seconds), at(2, seconds)]);
+        assert_eq!(found.iter().any(|(by, _)| *by == "UM-5"), is_early, "{found:?}");
+    }
+}
