@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use plan::intstr::IntOrPercent;
-use plan::keys::{HASH_LABEL, PROMOTE};
+use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, PROMOTE};
 use plan::{Pin, ReplicaSet, Strategy, Until, UpdateStep, Workload};
 use serde_json::Value;
 
@@ -368,19 +368,31 @@ fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
     steps.iter().map(|step| step.updated.clone()).collect()
 }
 
-/// Whether the pods of a step are there, and one other ReplicaSet has all that is left. Without a pause, that one may
-/// have been cut for the next step already.
+/// Whether the pods of a step are there, and one other ReplicaSet has all that is left: at R, or at the one for which the
+/// sizes were computed, if no operator has scaled them since.
 fn is_reached(
     workload: &Workload,
+    at: (&[UpdateStep], usize),
+    sets: &[&ReplicaSet],
+    declared: &ReplicaSet,
+) -> bool {
+    let before = declared.annotations.get(DESIRED_REPLICAS).and_then(|text| text.parse().ok());
+    let replicas = [Some(workload.replicas), before.filter(|_| workload.replicas > 0)];
+    replicas.into_iter().flatten().any(|replicas| is_reached_with(replicas, at, sets, declared))
+}
+
+/// The same for one number of replicas. Without a pause, the other ReplicaSet may have been cut for the next step already.
+fn is_reached_with(
+    replicas: i64,
     (steps, step): (&[UpdateStep], usize),
     sets: &[&ReplicaSet],
     declared: &ReplicaSet,
 ) -> bool {
-    let ceiling = ceiling(steps, step, workload.replicas);
+    let ceiling = ceiling(steps, step, replicas);
     let has_pause = steps.get(step).is_some_and(|step| !step.until.is_empty());
     let others = || sets.iter().filter(|set| set.uid != declared.uid && set.size > 0);
-    let (left, size) = (workload.replicas - ceiling, others().map(|set| set.size).sum::<i64>());
-    workload.replicas > 0
+    let (left, size) = (replicas - ceiling, others().map(|set| set.size).sum::<i64>());
+    replicas > 0
         && declared.size >= ceiling
         && declared.status.available >= ceiling
         && (size == left || size < left && !has_pause)

@@ -73,9 +73,9 @@ pub struct Witness {
     judged: BTreeMap<String, u64>,
     /// Whether a user ever wrote a ReplicaSet: sizes may be his.
     has_meddled: bool,
-    /// When `replicas` changed last, and since when the Deployment is paused.
+    /// When `replicas` changed last, and since when the rollout is at its step.
     scaled: Option<Timestamp>,
-    paused: Option<Timestamp>,
+    at_step: Option<Timestamp>,
 }
 
 impl Witness {
@@ -116,7 +116,9 @@ impl Witness {
         }
         let verdict = |set: &Object| shown::verdict(set);
         if self.sets.get(&uid).and_then(verdict) != verdict(object) {
-            self.judged.insert(uid.clone(), self.acts);
+            // The operator may not have known of an act that has just happened.
+            let unknown = u64::from(!self.is_calm(now));
+            self.judged.insert(uid.clone(), self.acts.saturating_sub(unknown));
         }
         self.sets.insert(uid, object.clone());
     }
@@ -143,7 +145,9 @@ impl Witness {
         if before.and_then(shown::replicas) != shown::replicas(object) {
             self.scaled = Some(now);
         }
-        self.paused = if shown::is_paused(object) { self.paused.or(Some(now)) } else { None };
+        if before.and_then(shown::step) != shown::step(object) {
+            self.at_step = Some(now);
+        }
         self.deployment = Some(object.clone());
     }
 }

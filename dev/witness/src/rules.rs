@@ -2,28 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value;
 use world::{Object, Resource};
 
 use crate::shown::{self, Shown, number, text};
 use crate::{Finding, Version, Witness};
 
-/// A size that the operator changed, as long after the last change of `replicas`, is no part of that change.
-const SCALED: SignedDuration = SignedDuration::from_secs(60);
 /// Times in a status are whole seconds.
 const ROUNDING: i64 = 1;
 
 type Verdict = Result<(), String>;
 type Rule = fn(&Case<'_>) -> Option<Verdict>;
 
-const RULES: [(&str, &str, Rule); 11] = [
+const RULES: [(&str, &str, Rule); 10] = [
     ("UM-5", "UM-5: a rollout leaves a step", left_for_its_reason),
     ("UM-8", "UM-8: a verdict becomes another one", changed_by_an_act),
     ("UM-10", "UM-10: a status gets another observedGeneration", observed_grows),
     ("UM-13", "UM-13: a pause holds everything", pause_is_named),
     ("UM-13", "UM-13: a pin that names nothing holds everything", missing_pin_is_named),
-    ("UM-14", "UM-14: a size changes during a pause", pause_holds),
     ("UM-16", "UM-16: a sentence names a ReplicaSet", about_what_matters),
     ("UM-16", "UM-16: a status has records of the one before", ended_is_ended),
     ("UM-18", "UM-18: a status names a ReplicaSet", names_what_exists),
@@ -84,15 +81,20 @@ fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
     let revision = same("/rollout/id").and(same("/rollout/revision"))?;
     same("/observedGeneration").filter(|seen| *seen == after.generation())?;
     let (from, to) = (number(before, "/rollout/step")?, number(after, "/rollout/step")?);
+    // The time goes on where only the number of replicas changes (UM-6).
+    let is_scaled = case.memory.scaled > case.memory.at_step;
     // One that is good has no steps, and a promotion names its revision.
     let is_good = case.shown.with_revision(revision).and_then(shown::verdict).as_deref() == Some("Good");
     let is_promoted = shown::annotation(after, "rollwright.dev/promote")
         .is_some_and(|text| text.split('/').next() == Some(revision.to_string().as_str()));
-    if to <= from || is_good || is_promoted || shown::replicas(after) == Some(0) {
+    if to <= from || is_good || is_promoted || is_scaled || shown::replicas(after) == Some(0) {
         return None;
     }
     let steps = after.spec.pointer("/strategy/rollingUpdate/steps")?.as_array()?;
-    let since: Option<Timestamp> = text(before, "/rollout/restingSince").and_then(|time| time.parse().ok());
+    let shown = text(before, "/rollout/restingSince").and_then(|time| time.parse().ok());
+    // While pods of others end, only the ReplicaSet shows that the step was reached.
+    let since: Option<Timestamp> =
+        shown.or_else(|| case.shown.with_revision(revision).and_then(shown::reached));
     let waited = since.map_or(0, |since| case.now().duration_since(since).as_secs() + ROUNDING);
     // A time that no pod uses does not run.
     let replicas = shown::replicas(after).unwrap_or(0);
@@ -158,16 +160,6 @@ fn missing_pin_is_named(case: &Case<'_>) -> Option<Verdict> {
     is_missing.then(|| {
         wrong(reason != "PinTargetMissing", || format!("the pin names nothing, and Ready is {reason}"))
     })
-}
-
-/// UM-14: while paused, nothing grows, unless `replicas` changed.
-fn pause_holds(case: &Case<'_>) -> Option<Verdict> {
-    let (set, from, to) = case.resized().filter(|_| case.is_certain())?;
-    let paused = case.memory.paused.filter(|paused| case.now().duration_since(*paused) > crate::UNDERWAY)?;
-    let scaled = case.memory.scaled?;
-    let is_scaled = paused.duration_since(scaled) < SCALED;
-    (!is_scaled)
-        .then(|| wrong(to > from, || format!("{} grew from {from} to {to}, and it is paused", set.name())))
 }
 
 /// UM-16: no sentence names a ReplicaSet that has nothing to do with what runs, or is to run.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde_json::Value;
 use world::Object;
 
@@ -49,12 +50,20 @@ pub(crate) fn revision(set: &Object) -> Option<i64> {
     annotation(set, REVISION)?.parse().ok()
 }
 
-/// The verdict on a revision, as its ReplicaSet stores it.
-pub(crate) fn verdict(set: &Object) -> Option<String> {
+/// What a ReplicaSet stores about its revision.
+fn memory(set: &Object) -> Option<Value> {
     let memory: Value = serde_json::from_str(annotation(set, ROLLOUT)?).ok()?;
-    let is_current = memory.get("revision").and_then(Value::as_i64) == revision(set);
-    let verdict = memory.get("verdict").filter(|_| is_current)?;
-    Some(verdict.as_str()?.to_owned())
+    (memory.get("revision")?.as_i64() == revision(set)).then_some(memory)
+}
+
+/// The verdict on a revision.
+pub(crate) fn verdict(set: &Object) -> Option<String> {
+    Some(memory(set)?.get("verdict")?.as_str()?.to_owned())
+}
+
+/// When a revision reached the step where it is.
+pub(crate) fn reached(set: &Object) -> Option<Timestamp> {
+    memory(set)?.pointer("/steps/reached")?.as_str()?.parse().ok()
 }
 
 pub(crate) fn replicas(object: &Object) -> Option<i64> {
@@ -85,6 +94,11 @@ pub(crate) fn allowed(step: &Value, replicas: i64) -> i64 {
 /// A number of the status.
 pub(crate) fn number(object: &Object, pointer: &str) -> Option<i64> {
     object.status.pointer(pointer)?.as_i64()
+}
+
+/// Of which rollout a Deployment is at which step.
+pub(crate) fn step(deployment: &Object) -> Option<(i64, i64)> {
+    number(deployment, "/rollout/id").zip(number(deployment, "/rollout/step"))
 }
 
 /// A text of the status.

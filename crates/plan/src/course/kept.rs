@@ -30,7 +30,10 @@ impl Rollout<'_> {
             return Some(index);
         }
         if self.workload.replicas == 0 {
-            return self.idle_good().or_else(|| self.idle_newest());
+            // One that was put aside gets no pods, and yet a canary stays at its step.
+            let put_aside =
+                || self.olds().map(|(index, _)| index).filter(|index| self.is_good(*index)).last();
+            return self.idle_good().or_else(|| self.idle_newest()).or_else(put_aside);
         }
         let is_good = self.view.sets.declared.is_some_and(|index| self.is_good(index));
         let last = serving().max_by_key(largest).filter(|_| !is_good).map(|(index, _)| index);

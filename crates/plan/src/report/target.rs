@@ -23,7 +23,9 @@ pub(crate) fn record(decisions: &Decisions<'_>) -> Option<TargetRecord> {
     let workload = decisions.view.workload();
     // A pause freezes what runs, so nothing has taken over yet.
     if workload.paused && running.is_some_and(|set| set.size == 0) {
-        return workload.status.ours.target.clone();
+        // A pin that named nothing is gone: another one took its place.
+        let stored = workload.status.ours.target.clone();
+        return stored.filter(|record| record.because != reason::PIN_TARGET_MISSING);
     }
     let hash = running.and_then(|set| set.labels.get(HASH_LABEL));
     let pin = decisions.view.workload().pin_in_force();

@@ -248,6 +248,22 @@ fn a_size_is_that_of_what_runs() {
     }
 }
 
+/// The status named the ReplicaSet that the earlier pin did not find, for as long as the pause lasted.
+#[test]
+fn a_pin_that_is_corrected_during_a_pause_leaves_no_name_behind() {
+    let mut world = pinned("gone");
+    settle(&mut world);
+    assert_eq!(target(&world).unwrap().hash, "gone");
+    world.observed.workload.paused = true;
+    set_pin(&mut world, Some(pin("a")));
+    settle(&mut world);
+    assert_eq!((target(&world), sizes(&world)), (None, vec![("web-a", 0), ("web-b", 3)]));
+    assert_eq!(says(&world, condition::READY).1, "DeploymentPaused");
+    world.observed.workload.paused = false;
+    settle(&mut world);
+    assert_eq!(target(&world), by_revision(1, 2));
+}
+
 #[test]
 fn a_pause_freezes_what_runs() {
     let mut world = pinned("a");

@@ -212,12 +212,14 @@ impl Meant {
             && !is_good
             && (!is_reverted || view.new_set().is_some_and(|new| new.set.uid == uid));
         let is_free = is_reverted || is_good && serves;
+        // Where somebody deleted the memory of the declared one, what keeps the other pods is chosen again.
+        let is_lost = write.truth.bounds.bound.as_ref().is_some_and(|bound| bound.is_lost);
         let grew = format!("{} grew from {from} to {to}", set.name);
         Some(if is_left {
             Err(format!("{grew}, and a user went back from it"))
         } else if !is_free && self.is_aside(write.truth, &uid) {
             Err(format!("{grew}, and a user put it aside"))
-        } else if !is_free && self.left.is_some() && !view.is_scaling() && !is_kept(write, set) {
+        } else if !is_free && !is_lost && self.left.is_some() && !view.is_scaling() && !is_kept(write, set) {
             Err(format!("{grew} on a way back, and nobody asked for it"))
         } else {
             Ok(())
