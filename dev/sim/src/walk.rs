@@ -368,8 +368,8 @@ fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
     steps.iter().map(|step| step.updated.clone()).collect()
 }
 
-/// Whether the pods of a step are there, and one other ReplicaSet has all that is left: at R, or at the one for which the
-/// sizes were computed, if no operator has scaled them since.
+/// Whether the pods of a step are there, and one other ReplicaSet has all that is left. R counts, or the number for which
+/// the sizes were computed.
 fn is_reached(
     workload: &Workload,
     at: (&[UpdateStep], usize),

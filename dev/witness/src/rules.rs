@@ -81,7 +81,7 @@ fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
     let revision = same("/rollout/id").and(same("/rollout/revision"))?;
     same("/observedGeneration").filter(|seen| *seen == after.generation())?;
     let (from, to) = (number(before, "/rollout/step")?, number(after, "/rollout/step")?);
-    // The time goes on where only the number of replicas changes (UM-6).
+    // A change of the number of replicas does not stop the time (UM-6).
     let is_scaled = case.memory.scaled > case.memory.at_step;
     // One that is good has no steps, and a promotion names its revision.
     let is_good = case.shown.with_revision(revision).and_then(shown::verdict).as_deref() == Some("Good");

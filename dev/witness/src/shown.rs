@@ -96,7 +96,7 @@ pub(crate) fn number(object: &Object, pointer: &str) -> Option<i64> {
     object.status.pointer(pointer)?.as_i64()
 }
 
-/// Of which rollout a Deployment is at which step.
+/// The rollout of a Deployment, and the step where it is.
 pub(crate) fn step(deployment: &Object) -> Option<(i64, i64)> {
     number(deployment, "/rollout/id").zip(number(deployment, "/rollout/step"))
 }
