@@ -73,8 +73,8 @@ pub(crate) struct RunArguments {
     )]
     pub(crate) watch_namespace: Vec<String>,
     /// Manage only Deployments in namespaces with these labels: key=value, key!=value, key in (a,b),
-    /// key notin (a,b), key, !key, separated by commas. Operators whose selectors do not overlap can share
-    /// a cluster, each with its own lease [default: all namespaces].
+    /// key notin (a,b), key, !key, separated by commas. Operators can share a cluster if their selectors do
+    /// not overlap, each with its own lease [default: all namespaces].
     #[arg(
         long,
         value_name = "SELECTOR",

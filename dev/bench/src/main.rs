@@ -53,13 +53,13 @@ struct Arguments {
     /// Only the scenarios of these names, such as `500x2-8s`, `news`, `surcharge` and `idle`.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// How often each side plays each scenario, instead of what the amount says.
+    /// How often each side plays each scenario; the default follows from the amount.
     #[arg(long)]
     rounds: Option<usize>,
     /// Only these sides.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Side::ALL)]
     sides: Vec<Side>,
-    /// How many Deployments are at rest, and grow, one after the other, instead of what the amount says.
+    /// How many Deployments are idle, and grow, one after the other; the default follows from the amount.
     #[arg(long, value_name = "DEPLOYMENTS", value_delimiter = ',', value_parser = at_least_one())]
     sizes: Vec<usize>,
     /// Add all figures to a file in this directory too, named by the date.

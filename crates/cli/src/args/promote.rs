@@ -10,11 +10,11 @@ use super::target::Target;
 pub(crate) struct PromoteArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Step to go on to, without a stop before it: a number of updated pods, or a percentage, for example 30%. The
+    /// Step that the rollout continues to, without a stop before it: a number of updated pods, or a percentage, for example 30%. The
     /// default is the next step.
     #[arg(long, value_name = "PODS", conflicts_with = "full")]
     pub(crate) to: Option<String>,
-    /// Go on to the end of the rollout.
+    /// Continue to the end of the rollout.
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]
