@@ -7,12 +7,10 @@
 mod rules;
 mod shown;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use world::{Object, Resource};
-
-use shown::Shown;
 
 /// An operator may have sent a write before it could see an act (UM-10).
 const UNDERWAY: SignedDuration = SignedDuration::from_secs(1);
@@ -22,7 +20,7 @@ const UNDERWAY: SignedDuration = SignedDuration::from_secs(1);
 pub enum Who {
     /// The operator.
     Operator,
-    /// A user, or a controller of his.
+    /// A user, or another controller.
     User,
     /// Kubernetes' own controllers.
     Cluster,
@@ -61,9 +59,9 @@ pub struct Finding {
 #[derive(Debug, Default)]
 pub struct Witness {
     deployment: Option<Object>,
-    /// ReplicaSets by uid, those that were deleted with them: a sentence may still name them.
+    /// Its ReplicaSets by uid, and the names of those that are gone: a sentence may still name them.
     sets: BTreeMap<String, Object>,
-    gone: BTreeMap<String, Object>,
+    gone: BTreeSet<String>,
     /// The ReplicaSet of each pod that has neither failed nor succeeded.
     pods: BTreeMap<String, String>,
     /// When a user last wrote the Deployment or a ReplicaSet, and how often.
@@ -71,7 +69,7 @@ pub struct Witness {
     acts: u64,
     /// How many acts there had been when a ReplicaSet got its verdict.
     judged: BTreeMap<String, u64>,
-    /// Whether a user ever wrote a ReplicaSet: sizes may be his.
+    /// Whether a user ever wrote a ReplicaSet: its size may be the user's.
     has_meddled: bool,
     /// When `replicas` changed last, and since when the rollout is at its step.
     scaled: Option<Timestamp>,
@@ -82,9 +80,7 @@ impl Witness {
     /// Judges a version of the Deployment, or of a ReplicaSet or pod of it, and remembers it.
     pub fn see(&mut self, version: &Version<'_>) -> Vec<Finding> {
         let findings = if version.who == Who::Operator && !version.is_deleted {
-            let Self { deployment, sets, gone, pods, .. } = &*self;
-            let shown = Shown { deployment: deployment.as_ref(), sets, gone, pods };
-            rules::judge(&rules::Case { version, shown, memory: self })
+            rules::judge(&rules::Case { version, known: self })
         } else {
             Vec::new()
         };
@@ -101,6 +97,19 @@ impl Witness {
         self.acted.is_none_or(|acted| now.duration_since(acted) > UNDERWAY)
     }
 
+    fn with_hash(&self, hash: &str) -> Option<&Object> {
+        self.sets.values().find(|set| shown::label(set) == Some(hash))
+    }
+
+    fn with_revision(&self, revision: i64) -> Option<&Object> {
+        self.sets.values().find(|set| shown::revision(set) == Some(revision))
+    }
+
+    /// Whether a ReplicaSet has pods, or is about to.
+    fn has_pods(&self, set: &Object) -> bool {
+        shown::replicas(set) != Some(0) || self.pods.values().any(|of| of == set.uid())
+    }
+
     fn note_set(&mut self, version: &Version<'_>) {
         let Version { object, who, now, is_deleted, .. } = *version;
         let uid = object.uid().to_owned();
@@ -111,11 +120,10 @@ impl Witness {
         let owner = self.deployment.as_ref().map(Object::uid);
         let is_owned = owner.is_some() && object.controller_uid() == owner;
         if is_deleted || !is_owned {
-            self.gone.extend(self.sets.remove(&uid).map(|set| (uid, set)));
+            self.gone.extend(self.sets.remove(&uid).map(|set| set.name().to_owned()));
             return;
         }
-        let verdict = |set: &Object| shown::verdict(set);
-        if self.sets.get(&uid).and_then(verdict) != verdict(object) {
+        if self.sets.get(&uid).and_then(shown::verdict) != shown::verdict(object) {
             // The operator may not have known of an act that has just happened.
             let unknown = u64::from(!self.is_calm(now));
             self.judged.insert(uid.clone(), self.acts.saturating_sub(unknown));

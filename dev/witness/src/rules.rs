@@ -1,12 +1,10 @@
 //! The rules, each named for its sentence. A rule returns nothing where its premise does not hold.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use serde_json::Value;
 use world::{Object, Resource};
 
-use crate::shown::{self, Shown, number, text};
+use crate::shown::{self, number, text};
 use crate::{Finding, Version, Witness};
 
 /// Times in a status are whole seconds.
@@ -28,11 +26,10 @@ const RULES: [(&str, &str, Rule); 10] = [
     ("UM-20", "UM-20: a status reports a rollout", has_an_id_of_its_own),
 ];
 
-/// A write of the operator, and what the API showed before.
+/// A write of the operator, and what the API has shown before.
 pub(crate) struct Case<'a> {
     pub(crate) version: &'a Version<'a>,
-    pub(crate) shown: Shown<'a>,
-    pub(crate) memory: &'a Witness,
+    pub(crate) known: &'a Witness,
 }
 
 pub(crate) fn judge(case: &Case<'_>) -> Vec<Finding> {
@@ -68,9 +65,9 @@ impl<'a> Case<'a> {
         (set.resource == Resource::ReplicaSets && from != to).then_some((set, from, to))
     }
 
-    /// Whether the operator knew all that there was to know, and nobody else has sizes of his own.
+    /// Whether the operator knew all that there was to know, and all sizes are its own.
     fn is_certain(&self) -> bool {
-        self.version.is_undisturbed && self.memory.is_calm(self.now()) && !self.memory.has_meddled
+        self.version.is_undisturbed && self.known.is_calm(self.now()) && !self.known.has_meddled
     }
 }
 
@@ -82,9 +79,9 @@ fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
     same("/observedGeneration").filter(|seen| *seen == after.generation())?;
     let (from, to) = (number(before, "/rollout/step")?, number(after, "/rollout/step")?);
     // A change of the number of replicas does not stop the time (UM-6).
-    let is_scaled = case.memory.scaled > case.memory.at_step;
+    let is_scaled = case.known.scaled > case.known.at_step;
     // One that is good has no steps, and a promotion names its revision.
-    let is_good = case.shown.with_revision(revision).and_then(shown::verdict).as_deref() == Some("Good");
+    let is_good = case.known.with_revision(revision).and_then(shown::verdict).as_deref() == Some("Good");
     let is_promoted = shown::annotation(after, "rollwright.dev/promote")
         .is_some_and(|text| text.split('/').next() == Some(revision.to_string().as_str()));
     if to <= from || is_good || is_promoted || is_scaled || shown::replicas(after) == Some(0) {
@@ -94,7 +91,7 @@ fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
     let shown = text(before, "/rollout/restingSince").and_then(|time| time.parse().ok());
     // While pods of others end, only the ReplicaSet shows that the step was reached.
     let since: Option<Timestamp> =
-        shown.or_else(|| case.shown.with_revision(revision).and_then(shown::reached));
+        shown.or_else(|| case.known.with_revision(revision).and_then(shown::reached));
     let waited = since.map_or(0, |since| case.now().duration_since(since).as_secs() + ROUNDING);
     // A time that no pod uses does not run.
     let replicas = shown::replicas(after).unwrap_or(0);
@@ -122,8 +119,8 @@ fn changed_by_an_act(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let (was, is) = (shown::verdict(before)?, shown::verdict(after)?);
-    let known = case.memory.judged.get(after.uid()).filter(|_| was != is)?;
-    Some(wrong(*known == case.memory.acts, || {
+    let known = case.known.judged.get(after.uid()).filter(|_| was != is)?;
+    Some(wrong(*known == case.known.acts, || {
         format!("{} was {was} and is {is}: nobody did anything", after.name())
     }))
 }
@@ -168,23 +165,25 @@ fn about_what_matters(case: &Case<'_>) -> Option<Verdict> {
     if !shown::is_observed(after) {
         return None;
     }
-    let hash = |pointer| text(after, pointer).and_then(|hash| case.shown.with_hash(hash));
+    let hash = |pointer| text(after, pointer).and_then(|hash| case.known.with_hash(hash));
     let pinned = after.spec.pointer("/pin/hash").and_then(Value::as_str);
-    let declared = number(after, "/revision").and_then(|revision| case.shown.with_revision(revision));
+    let declared = number(after, "/revision").and_then(|revision| case.known.with_revision(revision));
     let named = [declared, hash("/target/hash"), hash("/fallback/hash")].map(|set| set.map(Object::uid));
     let matters = |set: &Object| {
-        case.shown.has_pods(set) || named.contains(&Some(set.uid())) || shown::label(set) == pinned
+        case.known.has_pods(set) || named.contains(&Some(set.uid())) || shown::label(set) == pinned
     };
-    let stale = case.shown.sets.values().filter(|set| !matters(set)).chain(case.shown.gone.values());
-    let names: BTreeSet<&str> = stale.map(Object::name).collect();
-    let living = |name: &str| case.shown.sets.values().any(|set| set.name() == name && matters(set));
-    let found = shown::sentences(after).find_map(|(about, sentence)| {
-        let name = names.iter().find(|name| shown::names(sentence, name) && !living(name))?;
-        Some(format!("{about} is about {name}, which has no pods and is not declared: {sentence}"))
-    });
-    let is_any = shown::sentences(after)
-        .any(|(_, it)| case.shown.sets.values().any(|set| shown::names(it, set.name())));
-    (is_any || found.is_some()).then(|| found.map_or(Ok(()), Err))
+    let (living, idle): (Vec<_>, Vec<_>) = case.known.sets.values().partition(|set| matters(set));
+    // The next ReplicaSet of a template may have the name of one that is gone.
+    let is_stale = |name: &&str| !living.iter().any(|set| set.name() == *name);
+    let gone = case.known.gone.iter().map(String::as_str);
+    let stale: Vec<&str> = idle.iter().map(|set| set.name()).chain(gone).filter(is_stale).collect();
+    let about = |sentence: &str| stale.iter().find(|name| shown::names(sentence, name));
+    let wrong = shown::sentences(after).find_map(|(kind, text)| Some((kind, text, about(text)?)));
+    if let Some((kind, text, name)) = wrong {
+        return Some(Err(format!("{kind} is about {name}, which has no pods and is not declared: {text}")));
+    }
+    let is_named = |text: &str| living.iter().any(|set| shown::names(text, set.name()));
+    shown::sentences(after).any(|(_, text)| is_named(text)).then_some(Ok(()))
 }
 
 /// UM-16: a record changes nothing after it has ended.
@@ -203,19 +202,19 @@ fn names_what_exists(case: &Case<'_>) -> Option<Verdict> {
     let target = text(after, "/target/hash").filter(|_| !is_missing);
     let mut named = [target, text(after, "/fallback/hash")].into_iter().flatten().peekable();
     named.peek()?;
-    let gone = named.find(|hash| case.shown.with_hash(hash).is_none());
+    let gone = named.find(|hash| case.known.with_hash(hash).is_none());
     Some(wrong(gone.is_some(), || format!("the status names {gone:?}, and there is none")))
 }
 
 /// UM-19: under Recreate, nothing gets pods while another ReplicaSet has some.
 fn one_revision_at_once(case: &Case<'_>) -> Option<Verdict> {
     let (set, from, to) = case.resized().filter(|(_, from, to)| to > from)?;
-    let is_recreate = case.shown.deployment.is_some_and(shown::is_recreate);
-    if !is_recreate || set.resource != Resource::ReplicaSets || !case.is_certain() {
+    let is_recreate = case.known.deployment.as_ref().is_some_and(shown::is_recreate);
+    if !is_recreate || !case.is_certain() {
         return None;
     }
-    let others = case.shown.sets.values().filter(|other| other.uid() != set.uid());
-    let other = others.into_iter().find(|other| case.shown.has_pods(other));
+    let is_other = |other: &&Object| other.uid() != set.uid() && case.known.has_pods(other);
+    let other = case.known.sets.values().find(is_other);
     Some(wrong(other.is_some(), || {
         let other = other.map_or("", Object::name);
         format!("{} grew from {from} to {to}, and {other} has pods", set.name())

@@ -11,33 +11,6 @@ const HASH: &str = "pod-template-hash";
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const ROLLOUT: &str = "rollwright.dev/rollout";
 
-/// A Deployment and its ReplicaSets at one moment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown<'a> {
-    pub(crate) deployment: Option<&'a Object>,
-    pub(crate) sets: &'a BTreeMap<String, Object>,
-    /// Those that were deleted.
-    pub(crate) gone: &'a BTreeMap<String, Object>,
-    /// The ReplicaSet of each pod that has neither failed nor succeeded.
-    pub(crate) pods: &'a BTreeMap<String, String>,
-}
-
-impl<'a> Shown<'a> {
-    pub(crate) fn with_hash(self, hash: &str) -> Option<&'a Object> {
-        self.sets.values().find(|set| label(set) == Some(hash))
-    }
-
-    /// Whether a ReplicaSet has pods, or is about to.
-    pub(crate) fn has_pods(self, set: &Object) -> bool {
-        replicas(set) != Some(0) || self.pods.values().any(|of| of == set.uid())
-    }
-
-    /// The ReplicaSet of a revision.
-    pub(crate) fn with_revision(self, revision: i64) -> Option<&'a Object> {
-        self.sets.values().find(|set| self::revision(set) == Some(revision))
-    }
-}
-
 pub(crate) fn label(set: &Object) -> Option<&str> {
     set.metadata.pointer(&format!("/labels/{HASH}"))?.as_str()
 }

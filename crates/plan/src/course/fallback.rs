@@ -21,19 +21,19 @@ impl Judgment {
         pinned.map_or((own, false), |declared| (declared, true))
     }
 
-    /// Whether a user put a ReplicaSet aside: he went back behind it, to one that ran before it and then after it, and that one
-    /// has not failed since, nor stopped among its steps. The declared set counts once it is good: while nobody knows
-    /// whether it serves, what ran before it is the way back.
+    /// Whether a user put a ReplicaSet aside, by going back behind it: to one that ran before it and then after it, and
+    /// that has neither failed since nor stopped among its steps. A pin has no steps. The declared ReplicaSet counts once
+    /// it is good: while nobody knows whether it serves, what ran before it is the way back (FP-6).
     pub(crate) fn is_aside(&self, sets: &Sets<'_>, index: usize, set: &ReplicaSet) -> bool {
         let own = revision::of(set).or_zero();
         let goes_behind = |(other, by): (usize, &ReplicaSet)| {
-            let (last, by_pin) = self.last_run(other, by);
-            let has_run = by_pin || !self.memory(other).is_some_and(Memory::is_on_its_way);
+            let last = self.last_run(other, by);
+            let (_, is_by_pin) = last;
             other != index
                 && self.of(other) != Proof::Failed
-                && has_run
+                && (is_by_pin || !self.is_on_its_way(other))
                 && first_run(by) < own
-                && (last, by_pin) > (own, false)
+                && last > (own, false)
         };
         // The declared ReplicaSet runs now, although this reconcile may have to give it its number.
         let declared = sets.declared().filter(|_| sets.declared.is_some_and(|it| self.of(it) == Proof::Good));
@@ -41,7 +41,12 @@ impl Judgment {
         sets.olds().any(goes_behind) || declared.is_some_and(is_behind)
     }
 
-    /// The good set that ran last, the declared one and those that were put aside excepted.
+    /// Whether a rollout of a ReplicaSet is, or stopped, among its steps.
+    pub(crate) fn is_on_its_way(&self, index: usize) -> bool {
+        self.memory(index).is_some_and(Memory::is_on_its_way)
+    }
+
+    /// The good ReplicaSet that ran last, the declared one and those that were put aside excepted.
     pub(crate) fn find_fallback(&self, sets: &Sets<'_>) -> Option<usize> {
         let is_good = |index: usize, set: &ReplicaSet| {
             self.of(index) == Proof::Good && !set.deleting && !self.is_aside(sets, index, set)

@@ -1,6 +1,6 @@
 //! Which ReplicaSet keeps the other pods while a step lasts (SP-3), and whether there are steps at all (SP-4).
 
-use crate::course::memory::{Memory, Proof};
+use crate::course::memory::Proof;
 use crate::course::stage::Rollout;
 use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::revision;
@@ -15,7 +15,7 @@ impl Rollout<'_> {
         // One that failed is the last to be kept, and one that never left its steps the last but one.
         let largest = |(index, set): &(usize, &ReplicaSet)| {
             let has_failed = self.judgment.of(*index) == Proof::Failed;
-            let has_run = !self.is_on_its_way(*index);
+            let has_run = !self.judgment.is_on_its_way(*index);
             (!has_failed, has_run, self.counted(*index).available, set.size, *index)
         };
         let serving = || self.olds().filter(has_pods);
@@ -30,9 +30,8 @@ impl Rollout<'_> {
             return Some(index);
         }
         if self.workload.replicas == 0 {
-            // One that was put aside gets no pods, and yet a canary stays at its step.
-            let put_aside =
-                || self.olds().map(|(index, _)| index).filter(|index| self.is_good(*index)).last();
+            // A good one that was put aside gets no pods, but the canary has steps (SP-4).
+            let put_aside = || self.olds().map(|(index, _)| index).find(|index| self.is_good(*index));
             return self.idle_good().or_else(|| self.idle_newest()).or_else(put_aside);
         }
         let is_good = self.view.sets.declared.is_some_and(|index| self.is_good(index));
@@ -48,15 +47,13 @@ impl Rollout<'_> {
     /// The ReplicaSet that ran last, where nobody knows a good one. One that never left its steps did not run.
     fn idle_newest(&self) -> Option<usize> {
         let ran = |it: &(usize, &ReplicaSet)| {
-            self.judgment.of(it.0) != Proof::Failed && !self.is_aside(it) && !self.is_on_its_way(it.0)
+            self.judgment.of(it.0) != Proof::Failed
+                && !self.is_aside(it)
+                && !self.judgment.is_on_its_way(it.0)
         };
         let newest =
             self.olds().filter(ran).max_by_key(|(index, set)| (self.judgment.last_run(*index, set), *index));
         newest.map(|(index, _)| index)
-    }
-
-    fn is_on_its_way(&self, index: usize) -> bool {
-        self.judgment.memory(index).is_some_and(Memory::is_on_its_way)
     }
 
     fn olds(&self) -> impl Iterator<Item = (usize, &ReplicaSet)> {

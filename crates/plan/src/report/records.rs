@@ -111,7 +111,8 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     let is_known = |target: &TargetRecord| stored.target.as_ref().is_some_and(|known| known.is_same(target));
     match &next.target {
         Some(target) => target.revision.filter(|_| !is_known(target)),
-        None if stored.target.is_some() => {
+        // A pause that hides what a pin asks for begins nothing.
+        None if stored.target.is_some() && decisions.course.situation.is_declared() => {
             // Without replicas, one that waits at a step is complete, too (SP-8).
             let is_complete = decisions.is_complete(status) && decisions.resting().is_none();
             // A template that is declared again while its ReplicaSet runs is a rollout without work: what comes after

@@ -258,6 +258,7 @@ fn a_pin_that_is_corrected_during_a_pause_leaves_no_name_behind() {
     set_pin(&mut world, Some(pin("a")));
     settle(&mut world);
     assert_eq!((target(&world), sizes(&world)), (None, vec![("web-a", 0), ("web-b", 3)]));
+    assert_eq!(world.observed.workload.status.ours.rollout, None, "nothing begins during a pause");
     assert_eq!(says(&world, condition::READY).1, "DeploymentPaused");
     world.observed.workload.paused = false;
     settle(&mut world);

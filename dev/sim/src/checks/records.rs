@@ -10,6 +10,7 @@ use world::{Object, Resource};
 use crate::checks::steps::says_resting;
 use crate::checks::{Accepted, Verdict};
 use crate::verdict::{is_aborted, memory};
+use crate::view::SetView;
 
 /// What a status reports of rollouts.
 struct Story<'a> {
@@ -129,9 +130,14 @@ pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
     }
     outcome_is_true(write, (&before, &after), &new)?;
     let given = after.highest() - before.highest();
+    let uid = |set: Option<&SetView>| set.map(|set| set.set.uid.clone());
+    let view = write.view();
+    let is_frozen = view.workload.paused && uid(view.running_set()) != uid(view.new_set());
     let opens = match (before.instead, after.instead) {
         // One that was late, or given up and tried again, has a record once more where it rests.
         (None, None) => after.revision > before.revision || before.running.is_none() && after.rests(),
+        // A pause freezes what runs: a pin that took the place of one that named nothing begins later.
+        (Some((None, ..)), None) if is_frozen => false,
         // What is complete immediately, as without pods, is not rolled out again, nor is what failed, unless it is
         // declared again. One that waits at a step continues, also without pods.
         (Some(_), None) => {
