@@ -24,9 +24,26 @@ pub(super) struct Law {
 #[derive(Default)]
 struct Witnesses {
     seen: u64,
-    of: BTreeMap<String, Witness>,
+    all: BTreeMap<String, Witness>,
     /// The Deployment of each ReplicaSet, by uid.
     owners: BTreeMap<String, String>,
+}
+
+impl Witnesses {
+    /// The witness of the Deployment that an object belongs to.
+    fn of(&mut self, object: &Object, before: Option<&Object>) -> Option<&mut Witness> {
+        let controller = object.controller_uid().or_else(|| before.and_then(Object::controller_uid));
+        let owner = match object.resource {
+            Resource::Deployments => object.uid().to_owned(),
+            Resource::ReplicaSets => {
+                self.owners.insert(object.uid().to_owned(), controller?.to_owned());
+                controller?.to_owned()
+            }
+            Resource::Pods => self.owners.get(controller?)?.clone(),
+            _ => return None,
+        };
+        Some(self.all.entry(owner).or_default())
+    }
 }
 
 /// The ReplicaSets of each Deployment, by the uid of their owner, and by name.
@@ -119,20 +136,7 @@ impl Law {
         let mut witnesses = self.witnesses.lock().unwrap_or_else(PoisonError::into_inner);
         for Change { kind, object, before, .. } in &changes {
             let before = before.as_ref();
-            let owner = match object.resource {
-                Resource::Deployments => Some(object.uid()),
-                Resource::ReplicaSets => {
-                    object.controller_uid().or_else(|| before.and_then(Object::controller_uid))
-                }
-                Resource::Pods => {
-                    object.controller_uid().and_then(|set| witnesses.owners.get(set)).map(String::as_str)
-                }
-                _ => None,
-            };
-            let Some(owner) = owner.map(str::to_owned) else { continue };
-            if object.resource == Resource::ReplicaSets {
-                witnesses.owners.insert(object.uid().to_owned(), owner.clone());
-            }
+            let Some(witness) = witnesses.of(object, before) else { continue };
             let is_report =
                 before.is_some_and(|before| before.spec == object.spec && before.status != object.status);
             let who = match object.resource {
@@ -142,7 +146,7 @@ impl Law {
             };
             let (now, is_deleted) = (clock::steady(), *kind == ChangeKind::Deleted);
             let version = Version { before, object, is_deleted, who, now, is_undisturbed };
-            for Finding { name, broken, .. } in witnesses.of.entry(owner).or_default().see(&version) {
+            for Finding { name, broken, .. } in witness.see(&version) {
                 broken.iter().for_each(|text| self.accuse(&format!("{name}: {}: {text}", object.name())));
             }
         }

@@ -24,7 +24,7 @@ use crate::decide::collision::{self, Names};
 use crate::decide::decisions::Decisions;
 use crate::decide::deletions::Deletions;
 use crate::model::action::{Awaited, Event, Requeue, StatusWrite};
-use crate::model::conditions::{Edit, is_condition};
+use crate::model::conditions::{Edit, has_condition};
 use crate::model::keys::{condition, reason};
 use crate::model::observed::Observed;
 use crate::model::revision::Revision;
@@ -336,7 +336,7 @@ fn written(
         news.extend(target::event(decisions, after).or_else(|| explain::event(before, after)));
     }
     if let Because::NewerSpec(newer) = &decisions.aim.because
-        && !is_condition(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)
+        && !has_condition(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)
     {
         news.push(Event::warning(reason::NEWER_SPEC, newer.clone()));
     }

@@ -1,5 +1,7 @@
 //! Who writes.
 
+use witness::Who;
+
 /// Who is writing now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
@@ -16,6 +18,15 @@ pub(crate) enum Actor {
 }
 
 impl Actor {
+    /// Who this is for a user who watches.
+    pub(crate) fn who(self) -> Who {
+        match self {
+            Self::Operator(_) => Who::Operator,
+            Self::Foreign | Self::Rival => Who::User,
+            Self::SetController | Self::Cluster => Who::Cluster,
+        }
+    }
+
     pub(crate) fn is_operator(self) -> bool {
         matches!(self, Self::Operator(_))
     }

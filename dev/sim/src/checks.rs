@@ -33,8 +33,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use plan::Flavour;
-use witness::{Finding, Version, Who, Witness};
-use world::{Change, ChangeKind, Object};
+use witness::{Finding, Version, Witness};
+use world::Object;
 
 use crate::actor::Actor;
 use crate::history::History;
@@ -221,27 +221,8 @@ impl Checks {
     }
 
     /// A Deployment or a ReplicaSet was written: what would a user who watches both object to?
-    pub(crate) fn watch(
-        &mut self,
-        subject: &mut Subject<'_>,
-        change: &Change,
-        actor: Actor,
-        (now, is_quiet): (Timestamp, bool),
-    ) {
-        let who = match actor {
-            Actor::Operator(_) => Who::Operator,
-            Actor::Foreign | Actor::Rival => Who::User,
-            Actor::SetController | Actor::Cluster => Who::Cluster,
-        };
-        let version = Version {
-            before: change.before.as_ref(),
-            object: &change.object,
-            is_deleted: change.kind == ChangeKind::Deleted,
-            who,
-            now,
-            is_undisturbed: is_quiet && subject.is_alone,
-        };
-        for Finding { name, premise, broken } in subject.marks.witness.see(&version) {
+    pub(crate) fn watch(&mut self, marks: &mut Marks, version: &Version<'_>) {
+        for Finding { name, premise, broken } in marks.witness.see(version) {
             self.premises.hit(premise);
             self.fail(name, broken.map_or(Ok(()), Err));
         }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use plan::Flavour;
+use witness::Version;
 use world::{Change, GarbageCollector, Key, Kubelets, ReplicaSetController, Resource, Store};
 
 use crate::actor::Actor;
@@ -306,7 +307,10 @@ impl<'a> Engine<'a> {
         let (now, is_quiet) = (self.wall(), self.scenario.faults.is_empty());
         if let Some(subject) = self.subjects.get_mut(which) {
             if self.flavour == Flavour::Rollwright {
-                self.checks.watch(subject, change, actor, (now, is_quiet));
+                let is_undisturbed = is_quiet && subject.is_alone;
+                let (before, object) = (change.before.as_ref(), &change.object);
+                let version = Version { before, object, is_deleted, who: actor.who(), now, is_undisturbed };
+                self.checks.watch(&mut subject.marks, &version);
             }
             self.checks.change(subject, is_set_deleted, actor);
         }

@@ -30,7 +30,7 @@ impl Rollout<'_> {
             return Some(index);
         }
         if self.workload.replicas == 0 {
-            // A good one that was put aside gets no pods, but the canary has steps (SP-4).
+            // A good one that was put aside gets no pods, but the canary has steps (SP-3).
             let put_aside = || self.olds().map(|(index, _)| index).find(|index| self.is_good(*index));
             return self.idle_good().or_else(|| self.idle_newest()).or_else(put_aside);
         }

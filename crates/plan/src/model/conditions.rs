@@ -44,7 +44,7 @@ impl Condition {
     /// Sets this condition: nothing happens when status and reason are as they were; a changed one
     /// moves to the end and keeps its transition time when the status is the same (S9.7).
     pub fn set_in(mut self, conditions: &mut Vec<Self>) {
-        if is_condition(conditions, &self.kind, &self.status, &self.reason) {
+        if has_condition(conditions, &self.kind, &self.status, &self.reason) {
             return;
         }
         let old = conditions.iter().find(|old| old.kind == self.kind);
@@ -67,7 +67,7 @@ impl Condition {
 }
 
 /// Whether the condition of a type has this status and reason already; its message may be another one.
-pub(crate) fn is_condition(conditions: &[Condition], kind: &str, status: &str, reason: &str) -> bool {
+pub(crate) fn has_condition(conditions: &[Condition], kind: &str, status: &str, reason: &str) -> bool {
     let old = conditions.iter().find(|old| old.kind == kind);
     old.is_some_and(|old| old.status == status && old.reason == reason)
 }
@@ -90,10 +90,10 @@ impl Edit {
     /// Only a status that changes is copied.
     pub(crate) fn apply(self, status: &mut InHand<'_>) {
         match self {
-            Self::Set(new) if is_condition(&status.conditions, &new.kind, &new.status, &new.reason) => {}
+            Self::Set(new) if has_condition(&status.conditions, &new.kind, &new.status, &new.reason) => {}
             Self::Set(new) => new.set_in(&mut status.edit().conditions),
             Self::Say(new)
-                if is_condition(&status.conditions, &new.kind, &new.status, &new.reason)
+                if has_condition(&status.conditions, &new.kind, &new.status, &new.reason)
                     && status.condition(&new.kind).is_some_and(|old| old.message == new.message) => {}
             Self::Say(new) => new.say_in(&mut status.edit().conditions),
             Self::Renew(new) => {
@@ -121,7 +121,7 @@ pub(crate) fn refresh_available(status: &mut InHand<'_>, available: bool, now: T
         ("False", reason::MINIMUM_REPLICAS_UNAVAILABLE, "Deployment does not have minimum availability.")
     };
     // Most reconciles change nothing: then nothing is made.
-    if !is_condition(&status.conditions, condition::AVAILABLE, value, reason) {
+    if !has_condition(&status.conditions, condition::AVAILABLE, value, reason) {
         let new = Condition::new(condition::AVAILABLE, value, reason, message.to_owned(), now);
         new.set_in(&mut status.edit().conditions);
     }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::course::view::View;
 use crate::decide::creation::Creation;
 use crate::decide::upkeep::Upkeep;
-use crate::model::conditions::{Condition, Edit, is_condition};
+use crate::model::conditions::{Condition, Edit, has_condition};
 use crate::model::keys::{REVISION, REVISION_HISTORY, condition, reason};
 use crate::model::observed::{Observed, ReplicaSet, Workload};
 use crate::model::revision::Revision;
@@ -63,7 +63,7 @@ pub(crate) fn created(
 ) -> Announcement {
     let revision = annotated(observed, || creation.revision.to_string());
     let reason = reason::NEW_REPLICA_SET_CREATED;
-    let is_said = is_condition(&status.conditions, condition::PROGRESSING, "True", reason);
+    let is_said = has_condition(&status.conditions, condition::PROGRESSING, "True", reason);
     // On rollwright.dev: a ReplicaSet before this one that nobody has seen moving yet has left the same reason.
     let is_renewed = status.condition(condition::PROGRESSING).is_some_and(|known| known.reason == reason)
         && observed.flavour.has_status_extras();

@@ -2,7 +2,7 @@
 
 use crate::decide::decisions::Decisions;
 use crate::model::action::Event;
-use crate::model::conditions::{Condition, Edit, is_condition};
+use crate::model::conditions::{Condition, Edit, has_condition};
 use crate::model::keys::{condition, reason};
 use crate::model::observed::Workload;
 use crate::model::revision::Revision;
@@ -73,6 +73,6 @@ pub(crate) fn stands_still(decisions: &Decisions<'_>, reason: &str, words: Strin
 pub(crate) fn event(before: &Status, after: &Status) -> Option<Event> {
     let stalled = after.condition(condition::STALLED)?;
     let reason = reason::HELD.into_iter().find(|reason| *reason == stalled.reason)?;
-    let is_known = is_condition(&before.conditions, condition::STALLED, "True", reason);
+    let is_known = has_condition(&before.conditions, condition::STALLED, "True", reason);
     (!is_known).then(|| Event::warning(reason, stalled.message.clone()))
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use crate::course::situation::Situation;
-use crate::model::conditions::{Condition, drop_condition, is_condition};
+use crate::model::conditions::{Condition, drop_condition, has_condition};
 use crate::model::keys::{condition, reason};
 use crate::model::observed::Workload;
 use crate::model::status::{InHand, Status};
@@ -179,7 +179,7 @@ impl<'a> Standing<'a> {
     /// In its old place, so that the order of conditions stays as it was.
     fn put(&self, of: &mut InHand<'_>, kind: &str, holds: bool, now: Timestamp) {
         let status = if holds { "True" } else { "False" };
-        if is_condition(&of.conditions, kind, status, self.reason) {
+        if has_condition(&of.conditions, kind, status, self.reason) {
             return;
         }
         let conditions = &mut of.edit().conditions;

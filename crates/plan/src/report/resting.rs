@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::course::stage::{Stage, Wait};
 use crate::decide::decisions::Decisions;
-use crate::model::conditions::{Condition, Edit, is_condition};
+use crate::model::conditions::{Condition, Edit, has_condition};
 use crate::model::keys::{condition, reason};
 use crate::model::record::Record;
 use crate::model::status::{InHand, Status};
@@ -96,7 +96,7 @@ pub(crate) fn progressing(decisions: &Decisions<'_>, status: &Status) -> Option<
         return Some(Edit::Drop(condition::PROGRESSING));
     }
     let (kind, words) = (condition::PROGRESSING, words(decisions)?);
-    let is_said = is_condition(&status.conditions, kind, "Unknown", reason::RESTING_AT_STEP);
+    let is_said = has_condition(&status.conditions, kind, "Unknown", reason::RESTING_AT_STEP);
     if is_said && status.condition(kind).is_some_and(|known| known.message == words) {
         return None;
     }
