@@ -1,4 +1,4 @@
-//! Bugs that others had, to be restored: a simulator that does not find them is worth nothing.
+//! Bugs that others had, put in again on purpose: a simulator that does not find them is worth nothing.
 //!
 //! `dev/mutants/tree` adds this module to its copy of the planner. Each patch beside it adds a line
 //! that asks [`has`](crate::has) for its bug. The bug is there in the threads that called [`inject`].

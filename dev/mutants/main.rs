@@ -1,4 +1,4 @@
-//! Bugs of the past, restored one at a time: for each, seeds are played until a check finds it.
+//! Bugs of the past, put in again one at a time: for each, seeds are played until a check finds it.
 //!
 //! A seed counts only if the same scenario is clean without the bug. The table goes to standard
 //! output as Markdown; the end is a failure if a bug was not found in time. docs/internals/mutants.md has

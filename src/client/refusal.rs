@@ -46,13 +46,13 @@ pub(super) async fn read_at_most(limit: usize, body: Body) -> Result<Beginning, 
     Ok(read)
 }
 
-/// What a server answers that refuses; a proxy before it may refuse in other words.
+/// The failure of a request that a server refuses; a proxy before it may refuse in other words.
 pub(super) fn failure(status: StatusCode, read: &Beginning) -> Status {
     let Beginning { bytes, length } = read;
     let mut failure = serde_json::from_slice(bytes).unwrap_or_else(|_| {
         let text = String::from_utf8_lossy(bytes);
         let (message, reason) = match begun_message(&text) {
-            // The code has the reason of a message that was cut off.
+            // If the message was cut off, the reason follows from the code.
             Some(message) if *length > bytes.len() => (message, reason_of(status)),
             _ => (text.trim().to_owned(), "Failed to parse error data"),
         };

@@ -29,8 +29,8 @@ const REFUSAL_BYTES_MAX: usize = 64 << 10;
 const METADATA_ALONE: HeaderValue =
     HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
 
-/// What a write is sent under: the term of leadership, and the namespace with the number of the time that the shard has
-/// had it for. Without a term, any will do; without a place, a shard writes nothing.
+/// What a write is sent under: the term of leadership, and the namespace with the number of its stay in the shard.
+/// Without a term, any will do; without a place, a shard writes nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Authority<'a> {
     pub(crate) term: Option<u64>,
@@ -109,7 +109,7 @@ impl Server {
         self.exchange(verb, kind, Ok(request), authority).await
     }
 
-    /// Sends a request and reads the answer; a refusal contains how long the server wants no request.
+    /// Sends a request and reads the answer; a refusal contains the time for which the server wants no request.
     pub(crate) async fn exchange<T: DeserializeOwned>(
         &self,
         verb: &'static str,

@@ -33,7 +33,7 @@ impl ServerTime {
             .unwrap_or(self.date)
     }
 
-    /// An operator that begins to lead measures again, as a process does that starts.
+    /// An operator that begins to lead measures again, as a process that starts does.
     pub(crate) fn old(self) -> Self {
         Self { is_old: true, ..self }
     }

@@ -1,7 +1,7 @@
 //! Objects as a watch delivers them: with decoded metadata, and the rest still text.
 //!
-//! As a tree of JSON, an object takes many times its text, and a page of a list holds many objects. So each is read only
-//! when it is needed, and not at all if it lies in a namespace of another shard. Its template always stays text.
+//! As a tree of JSON, an object takes many times its text, and a page of a list holds many objects. So each is read
+//! only when it is needed, and not at all if it lies in a namespace of another shard. Its template always stays text.
 
 use std::collections::BTreeMap;
 use std::fmt;

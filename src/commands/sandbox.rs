@@ -101,7 +101,7 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
     }
 }
 
-/// The operator with its own defaults; the environment is for operators of real clusters.
+/// The operator with its own defaults; the variables of the environment are for operators of real clusters.
 fn operator(arguments: &SandboxArguments) -> RunArguments {
     RunArguments {
         client: ClientArguments { kubeconfig: None, context: None },

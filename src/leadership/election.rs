@@ -25,7 +25,7 @@ use crate::write::manager::post_params;
 
 /// Giving the lease back may take so long; after that it is left to expire.
 const RELEASE: Duration = Duration::from_millis(250);
-/// Of attempts that fail in a row, the log reports the first, and then each of this number.
+/// Of attempts that fail in a row, the log reports the first, and then one of this many.
 const FAILURES_NOTABLE: u32 = 15;
 
 /// The Lease, and the name of this candidate.

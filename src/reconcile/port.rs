@@ -23,7 +23,7 @@ pub(super) struct Attempt<'a> {
     pub(super) key: &'a Key,
     /// The term of leadership that the attempt was begun in.
     pub(super) term: u64,
-    /// The number of the time that the shard has the namespace for, if it does.
+    /// The number of the namespace's stay in the shard, if it is there.
     pub(super) stay: Option<u64>,
 }
 

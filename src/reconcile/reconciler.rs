@@ -114,7 +114,7 @@ impl Reconciler {
         by_server.flatten().unwrap_or_else(clock::timestamp)
     }
 
-    /// The number of the time that the shard has a namespace for, if it does; see [`Shard::stay`].
+    /// The number of a namespace's stay in the shard, if it is there; see [`Shard::stay`].
     pub(crate) fn stay(&self, namespace: &str) -> Option<u64> {
         self.shard().map_or(Some(0), |shard| shard.stay(namespace))
     }

@@ -90,7 +90,7 @@ impl Shard {
         }
     }
 
-    /// The number of the time that the shard has a namespace for, if it does.
+    /// The number of a namespace's stay in the shard, if it is there.
     pub(crate) fn stay(&self, namespace: &str) -> Option<u64> {
         self.namespaces().stay(namespace)
     }
@@ -100,9 +100,8 @@ impl Shard {
         self.lists.send_modify(|count| *count += 1);
     }
 
-    /// Lets a write leave to a namespace that the shard has had for the time with this number, and returns when the
-    /// wait for its answer has to end. It is refused once the namespace has left the shard, even if it has returned
-    /// since.
+    /// Lets a write leave if the stay of its namespace in the shard still has this number, and returns when the wait
+    /// for its answer has to end. It is refused once the namespace has left the shard, even if it has returned since.
     ///
     /// In a box, since a request that reads asks for no permit, which the compiler cannot know.
     pub(crate) fn permit<'a>(

@@ -28,8 +28,8 @@ use crate::watch::{self, Sink};
 
 /// How often a watch that has yet to begin gives a sign of life.
 const BEAT: Duration = Duration::from_secs(10);
-/// The first lists wait this long for the lease. Those that begin under it need not be repeated, and a free lease is won
-/// with two requests.
+/// The first lists wait this long for the lease. Those that begin under it need not be repeated, and a free lease is
+/// won with two requests.
 const HEAD_START: Duration = Duration::from_secs(1);
 
 /// What can be asked of a cache.

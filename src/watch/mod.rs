@@ -32,8 +32,8 @@ const BACKOFF_BASE: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// While the kind itself is missing: somebody is about to install it.
 const BACKOFF_MISSING: Duration = Duration::from_secs(2);
-/// A watch that has been well for this long since it failed starts its backoff again. Few events come on a quiet watch,
-/// so these alone would not show it.
+/// A watch that has been well for this long since it failed begins with the shortest backoff again. Few events come on
+/// a quiet watch, so these alone would not show it.
 const WELL_AFTER: Duration = Duration::from_secs(60);
 
 /// What a watch feeds; `O` is how much of an object it needs.

@@ -17,7 +17,8 @@ const MOST: u32 = 100;
 const BYTES: usize = 1 << 20;
 pub(super) const BYTES_MAX: usize = 4 << 20;
 
-/// Where a page begins, and how many objects it may have. As a text, it is what the engine sends back for the next page.
+/// Where a page begins, and how many objects it may have. As a text, it is what the engine sends back for the next
+/// page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) limit: u32,

@@ -1,11 +1,11 @@
 //! The answers in `tests/messages` are those of this server. `crates/admission` is held to the same files, so that an
 //! in-memory cluster refuses what a real one refuses, in its words.
 //!
-//! A file has a base object and cases. A case changes the base (`set`) or brings an object of its
-//! own; `old` changes the base to what is there before, and makes the request an update; `apply`
-//! makes it a server-side apply. The answer is the server's `Status`, or what of the object is stored otherwise than it was sent. To
-//! add a case, write it without an answer and run this test with `UPDATE=1`. The cases of
-//! `verdicts`, `invalid` and `corpus` come from the tests and manifests of these names.
+//! A file has a base object and cases. A case changes the base (`set`) or brings an object of its own; `old` changes
+//! the base to what is there before, and makes the request an update; `apply` makes it a server-side apply. The answer
+//! is the server's `Status`, or what of the object is stored otherwise than it was sent. To add a case, write it
+//! without an answer and run this test with `UPDATE=1`. The cases of `verdicts`, `invalid` and `corpus` come from the
+//! tests and manifests of these names.
 
 use std::fs;
 

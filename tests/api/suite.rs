@@ -77,7 +77,7 @@ pub(crate) async fn suite_with(definition: &Value) -> Suite {
 /// The manifest with the fields that only the reference has.
 pub(crate) const NEW_FIELDS_MANIFEST: &str = "tests/corpus/kubernetes-1.37.yaml";
 
-/// Whether the server is of the release that the definition in `crds/` has the pod fields of.
+/// Whether the definition in `crds/` has the pod fields of the server's release.
 pub(crate) fn is_reference() -> bool {
     Release::selected().unwrap() == RELEASES[0]
 }

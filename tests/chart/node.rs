@@ -1,10 +1,10 @@
 //! The kubelet for the operator's own pods: it follows their specs, with the real program.
 //!
 //! A container becomes a process with the arguments and environment of the spec and the token of the pod's service
-//! account. The pod is ready when the page of its readiness probe answers so, and gone when the process is. Two things
-//! differ from a real node, since all share one machine and there is no cluster network. The process gets a free port
-//! in place of the one in `--bind-address`. And the host of a URL is looked up here, by Service, selector and port name
-//! as kube-proxy would.
+//! account. The pod is ready when the page of its readiness probe answers with success, and gone when the process is.
+//! Two things differ from a real node, since all share one machine and there is no cluster network. The process gets a
+//! free port in place of the one in `--bind-address`. And the host of a URL is looked up here, by Service, selector and
+//! port name as kube-proxy would.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

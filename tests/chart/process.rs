@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use cluster::{Signal, send_signal};
 
 const POLL: Duration = Duration::from_millis(20);
-/// Kills this process once its input closes, that is when the test is gone.
+/// Kills the process with the given pid once its input closes, that is when the test is gone.
 const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
 
 /// What a file system layer of the image may weigh.

@@ -29,7 +29,7 @@ pub(crate) fn output(program: Binary, arguments: &[&str]) -> Result<String, Stri
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// The flags of helm for a ReplicaSet.
+/// The flags of helm for a combination of values.
 pub(crate) fn flags(set: &str) -> Vec<String> {
     match set {
         "default" => Vec::new(),
@@ -37,7 +37,7 @@ pub(crate) fn flags(set: &str) -> Vec<String> {
     }
 }
 
-/// What `helm template` makes of a ReplicaSet and these further flags.
+/// What `helm template` makes of a combination of values and these further flags.
 pub(crate) fn render(set: &str, more: &[&str]) -> Result<String, String> {
     let flags = flags(set);
     let fixed = ["template", "rollwright", "charts/rollwright", "--namespace=rollwright-system"];

@@ -110,7 +110,7 @@ async fn history_that_is_gone(talk: &mut Talk<'_>) {
     talk.ask("GET", &format!("{all}?continue=nonsense"), &Value::Null).await;
 }
 
-/// Documents that are a part of the real ones: what is there must be there as well.
+/// Documents that are smaller than the real ones: all that they contain must be in the real ones as well.
 async fn documents(talk: &mut Talk<'_>) {
     for path in ["/apis/rollwright.dev/v1", "/apis/rollwright.dev"] {
         talk.ask("GET", path, &Value::Null).await;

@@ -34,7 +34,6 @@ pub(crate) fn deployment(name: &str) -> Value {
     })
 }
 
-/// A ConfigMap.
 pub(crate) fn config_map(name: &str, label: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",

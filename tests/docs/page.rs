@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-/// A page.
 pub(crate) struct Page {
     /// Its name as a test: `tutorials/getting-started`, `how-to/runbooks/RollwrightDown`.
     pub(crate) name: String,
@@ -45,7 +44,7 @@ pub(crate) enum Form {
 
 /// Languages that are no commands.
 const SILENT: &[&str] = &["text", "yaml", "json", "toml"];
-/// A block without a command's language that begins a line with one of these lacks its language.
+/// A block that begins a line with one of these is a command. If its language is another one, that is a mistake.
 const PROGRAMS: &[&str] = &["kubectl ", "helm ", "rollwright ", "make ", "cargo ", "docker ", "$ "];
 
 impl Block {

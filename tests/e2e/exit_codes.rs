@@ -179,7 +179,7 @@ async fn a_right_that_is_lacking(world: World) -> Outcome {
     ends(&tool, "--as=reader migrate web --dry-run", NO_ACCESS).await?;
     all_end(&tool, &[("--as=reader list", DONE), ("--as=reader history web", DONE)]).await?;
     all_end(&tool, &[("--as=reader pause web", NO_ACCESS)]).await?;
-    // Without the pods, their cause is missing, and the answer reports so.
+    // Without the pods, their cause is missing, and the answer reports that.
     let get = ends(&tool, "--as=reader get web", DONE).await?;
     ensure(get.stdout.contains("you may not list its pods"), "what is missing", &get)?;
     all_end(&tool, &[("--as=reader why web", DONE)]).await?;

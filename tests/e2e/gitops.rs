@@ -106,7 +106,7 @@ impl Applier {
             words.push(format!("--selector=git={}", self.name));
             words.extend(kinds.map(|kind| format!("--prune-allowlist={kind}")));
         }
-        // Applying as a ReplicaSet is behind this variable.
+        // ApplySets are behind this variable.
         let kubectl = world.kubectl.program().display().to_string();
         let words = [vec!["KUBECTL_APPLYSET=true".to_owned(), kubectl], words].concat();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -67,7 +67,7 @@ async fn killed_twenty_times(world: World) -> Outcome {
     let (trace, floor) = (Trace::start(&world).await?, Floor::start(&world).await?);
     let mut template = 1;
     for _ in 0..KILLS {
-        // Now and then a rollout lasts for two kills.
+        // Now and then a rollout spans two kills.
         if template == 1 || random.below(4) > 0 {
             template += 1;
             world.set_image("web", &format!("app:v{template}")).await?;
@@ -104,7 +104,8 @@ fn names(moment: &Moment) -> String {
     moment.values().map(Set::summary).collect::<Vec<_>>().join("; ")
 }
 
-/// etcd stops; what happens to the data meanwhile is for `change`. The API server starts again, too, since it has a cache.
+/// etcd stops; what happens to the data meanwhile is for `change`. The API server starts again, too, since it has a
+/// cache.
 async fn offline(world: &World, change: impl FnOnce(&Path) -> std::io::Result<()>) -> Outcome {
     let cluster = &world.stage.cluster;
     cluster.stop(Component::Etcd)?;
@@ -119,9 +120,9 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("cp ended with {status}"))) }
 }
 
-/// etcd is restored to an older revision, without `--bump-revision`, while the operator runs on. The versions of objects
-/// fall by that. A watch that went on from a later one would be silent, and show neither what the restore took back nor
-/// what is edited then. The operator notices, and acts on an edit.
+/// etcd is restored to an older revision, without `--bump-revision`, while the operator runs on. The versions of
+/// objects fall by that. A watch that went on from a later one would be silent, and show neither what the restore took
+/// back nor what is edited then. The operator notices, and acts on an edit.
 async fn restored_from_a_backup(world: World) -> Outcome {
     let manifest = Manifest::new("web", 2).rolling(&json!(1), &json!(0));
     world.roll_out(&manifest).await?;

@@ -86,8 +86,8 @@ async fn forged_owner(world: World) -> Outcome {
     same("the size that the neighbor chose", size(&forgery.end().await?), Some(5))
 }
 
-/// One that is older than the ReplicaSet of `web`, of the same template by its annotation, and of a higher revision, is not
-/// taken for it, although nobody changes `web`.
+/// One that is older than the ReplicaSet of `web`, of the same template by its annotation, and of a higher revision, is
+/// not taken for it, although nobody changes `web`.
 async fn forged_fingerprint(world: World) -> Outcome {
     let forgery = Forgery::create(&world).await?;
     let web = world.roll_out(&Manifest::new("web", 3).rolling(&json!(1), &json!(0))).await?;

@@ -17,7 +17,7 @@ use crate::flavour::Flavour;
 /// What does not end by itself within this time is killed.
 const STOP_GRACE: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(20);
-/// Kills this process once its input closes, that is when the test is gone.
+/// Kills the process with the given pid once its input closes, that is when the test is gone.
 const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
 
 /// An operator that runs, or can be started again. Dropping it ends the process.

@@ -66,8 +66,8 @@ pub(crate) async fn pods_of(world: &World, set: &Set) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-/// Images and sizes of the ReplicaSets, in the order of the images: ages are whole seconds, so sets of
-/// the same second have no order of their own.
+/// Images and sizes of the ReplicaSets, in the order of the images: ages are whole seconds, so ReplicaSets of the same
+/// second have no order of their own.
 pub(crate) fn sizes(sets: &[Set]) -> Vec<(&str, i64)> {
     let mut sizes: Vec<_> = sets.iter().map(|set| (set.image.as_str(), set.size)).collect();
     sizes.sort_unstable();

@@ -55,7 +55,7 @@ async fn pause_scale_resume(world: World) -> Outcome {
     trace.stop(&world).await?.ensure_at_most(10)
 }
 
-/// Created paused: no ReplicaSet at all, and counters that show so (S13.3).
+/// Created paused: no ReplicaSet at all, and counters that show that (S13.3).
 async fn paused_from_birth(world: World) -> Outcome {
     world.create(&Manifest::new("web", 2).spec("paused", &json!(true))).await?;
     let deployment = world.observed("web").await?;

@@ -33,7 +33,7 @@ const PAST_THE_DEADLINE: Duration = Duration::from_secs(4);
 /// it may report that the ReplicaSet is progressing already.
 async fn created_sets_are_not_found(world: World) -> Outcome {
     let sightings = Sightings::start(&world, world.deployments()).await?;
-    // Of a rollout that is complete at its first report, nothing else is reported.
+    // If a rollout is complete at its first report, only that is reported.
     let manifest = Manifest::new("web", 1).rolling(&json!(1), &json!(1)).pods(READY_AFTER_MS, "3000");
     world.roll_out(&manifest).await?;
     for image in ["app:v2", "app:v3"] {

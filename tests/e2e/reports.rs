@@ -100,8 +100,8 @@ async fn fewer_pods_than_replicas(world: World) -> Outcome {
     Ok(())
 }
 
-/// argo-cd#28769: somebody restarts the pods by an annotation that is not in Git, and a GitOps tool removes it during the
-/// rollout. The history shows that.
+/// argo-cd#28769: somebody restarts the pods by an annotation that is not in Git, and a GitOps tool removes it during
+/// the rollout. The history shows that.
 async fn restart_that_git_takes_back(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 3)).await?;
     world.patch("web", &pods_patch("app:v1", READY_AFTER_MS, &json!("600000"))).await?;

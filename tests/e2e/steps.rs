@@ -74,7 +74,7 @@ fn promotions(record: &Value) -> Vec<String> {
     timed.map(|it| format!("{} {}", it["step"], it["manager"].as_str().unwrap_or("-"))).collect()
 }
 
-/// Waits until it rests at a step and reports so in these words, which begin with the step.
+/// Waits until it rests at a step and reports that in these words, which begin with the step.
 pub(crate) async fn rests(world: &World, words: &str) -> Outcome<Deployment> {
     let is_there = |web: &Deployment| {
         web.is_observed() && web.condition("Reconciling").message.starts_with(&format!("step {words}"))

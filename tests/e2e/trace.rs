@@ -24,7 +24,6 @@ pub(crate) struct Trace {
     task: JoinHandle<()>,
 }
 
-/// What was recorded.
 pub(crate) struct Recording(pub(crate) Vec<Moment>);
 
 impl Trace {

@@ -59,7 +59,6 @@ impl World {
         Api::namespaced(self.client(), &self.namespace)
     }
 
-    /// Creates the Deployment of a manifest.
     pub(crate) async fn create(&self, manifest: &Manifest) -> Outcome<Deployment> {
         let object = serde_json::from_value(manifest.json(self.flavour))?;
         let created = self.deployments().create(&PostParams::default(), &object).await?;
@@ -184,7 +183,7 @@ impl World {
         self.wait_sets(&what, is_there).await
     }
 
-    /// Waits until the rollout is complete and reports so (S9.10, S9.11).
+    /// Waits until the rollout is complete and the status reports that (S9.10, S9.11).
     pub(crate) async fn complete(&self, name: &str) -> Outcome<Deployment> {
         let done = ("True".to_owned(), "NewReplicaSetAvailable".to_owned());
         let is_there = |deployment: &Deployment| deployment.is_complete() && deployment.progressing() == done;

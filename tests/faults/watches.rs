@@ -108,7 +108,7 @@ async fn refused_replicasets(rig: &Rig) -> Outcome {
     refused(rig, "replicasets").await
 }
 
-/// The server answers 410 to each watch, not as an event, until there is a new list.
+/// The server answers each watch with 410, as an answer and not as an event, until there is a new list.
 async fn too_old(rig: &Rig, resource: &str) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rollout.change("app:v2").await?;

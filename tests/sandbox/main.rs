@@ -174,7 +174,7 @@ async fn namespaces() {
     sandbox.is_exactly(&["get", "rwd,rs,pods", "-A", "-o", "name"], "").await;
 }
 
-/// A web page can lead a name of its own to 127.0.0.1; its browser sends which name it was.
+/// A web page can lead a name of its own to 127.0.0.1; the browser sends that name along.
 #[tokio::test(flavor = "multi_thread")]
 async fn web_pages_get_nothing() {
     let sandbox = Sandbox::start().await;

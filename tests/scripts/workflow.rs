@@ -21,7 +21,7 @@ fn actionlint() -> Command {
 #[test]
 fn actionlint_has_nothing_to_say() {
     ok(&mut actionlint());
-    // The check does look: a step that reads an output that no step has.
+    // actionlint does look: it finds a step that reads an output that no step has.
     let text = fs::read_to_string(root().join(RELEASE)).unwrap();
     let wrong = directory("workflow-wrong").join("release.yaml");
     fs::write(&wrong, text.replace("steps.image.outputs", "steps.picture.outputs")).unwrap();

@@ -31,7 +31,7 @@ pub(super) use asked::On;
 pub(super) enum Fault {
     /// The requests are refused with this code.
     Refuse(u16),
-    /// The requests are refused with this code, and the client should return after this many seconds.
+    /// The requests are refused with this code, and the client should try again after this many seconds.
     RefuseFor(u16, u64),
     /// The requests are refused with this code and very many words, after this time.
     RefuseLate(u16, Duration),

@@ -1,5 +1,6 @@
-//! What must hold after every write by anyone: SU-1 and AV-1 of `docs/internals/invariants.md`, by the state of the cluster
-//! itself and not by a snapshot. A witness of each Deployment judges what users mean. Nobody writes without the lease.
+//! What must hold after every write by anyone: SU-1 and AV-1 of `docs/internals/invariants.md`, by the state of the
+//! cluster itself and not by a snapshot. A witness of each Deployment judges what users mean. Nobody writes without the
+//! lease.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -121,8 +122,8 @@ impl Law {
         }
     }
 
-    /// Lets the witnesses judge what was written since the last time: all of it, or all but one request, is others'.
-    /// `is_undisturbed`: nothing ever went wrong.
+    /// Lets the witnesses judge what was written since the last time: others wrote all of it, or all but the object of
+    /// one request. `is_undisturbed`: nothing ever went wrong.
     pub(super) fn witness(&self, is_operators: impl Fn(&Object) -> bool, is_undisturbed: bool) {
         if self.deployments != Resource::Deployments {
             return;

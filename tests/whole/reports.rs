@@ -32,8 +32,8 @@ async fn a_thousand_failed_pods_hold_up_nothing() {
     }
 }
 
-/// kubernetes#129795, #117008: the watch of one kind brings nothing for minutes, and nothing ends it. The operator knows
-/// by a write of its own that the watch is late, and by the time without any news that it is dead.
+/// kubernetes#129795, #117008: the watch of one kind brings nothing for minutes, and nothing ends it. The operator
+/// knows by a write of its own that the watch is late, and by the time without any news that it is dead.
 #[tokio::test(start_paused = true)]
 async fn a_watch_of_one_kind_falls_silent() {
     for flavour in BOTH {

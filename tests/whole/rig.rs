@@ -277,7 +277,7 @@ impl Rig {
         }
     }
 
-    /// Pods of the only ReplicaSet with pods that have failed and that nobody has deleted.
+    /// Adds pods that have failed, and that nobody has deleted, to the only ReplicaSet with pods.
     pub(super) async fn add_failed_pods(&self, name: &str, count: usize) {
         let pods: Api<DynamicObject> = Api::default_namespaced_with(
             self.client.clone(),

@@ -18,7 +18,7 @@ const PLACE: &str = "default";
 const STOPPED: Duration = Duration::from_secs(5);
 /// and until the one that won it begins.
 const LEFT_ALONE: Duration = Duration::from_secs(15);
-/// The rollout begins soon then.
+/// The winner begins soon then.
 const BEGUN: Duration = Duration::from_secs(18);
 /// Longer than a shard needs to start.
 const SETTLED: Duration = Duration::from_secs(25);
@@ -104,7 +104,7 @@ async fn a_namespace_that_moves_in_the_middle_of_a_rollout() {
     }
 }
 
-/// The shard that loses it reports nothing: neither that it has, nor anything else.
+/// The shard that loses it learns nothing: neither that it has lost it, nor anything else.
 #[tokio::test(start_paused = true)]
 async fn a_loser_that_does_not_know() {
     for flavour in BOTH {

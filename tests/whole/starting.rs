@@ -52,8 +52,8 @@ async fn a_start_lists_everything_once() {
     }
 }
 
-/// The larger list of the ReplicaSets would delay that of the Deployments, and an edited Deployment must be known before
-/// the operator acts on it.
+/// The larger list of the ReplicaSets would delay that of the Deployments, and an edited Deployment must be known
+/// before the operator acts on it.
 #[tokio::test(start_paused = true)]
 async fn a_start_lists_the_deployments_first() {
     for flavour in BOTH {

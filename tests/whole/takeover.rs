@@ -92,8 +92,8 @@ pub(super) async fn two(flavour: Flavour, replicas: i64) -> (Rig, Member, Member
     (rig, leader, other)
 }
 
-/// Writes that the edit was observed, as the leader does if it lives a moment longer. Otherwise, the new one acts on the
-/// edit before its lists come.
+/// Writes that the edit was observed, as the leader does if it lives a moment longer. Otherwise, the new one acts on
+/// the edit before its lists come.
 async fn observed(rig: &Rig) {
     let generation = rig.object("web").await["metadata"]["generation"].clone();
     rig.patch_status("web", json!({ "status": { "observedGeneration": generation } })).await;
@@ -243,7 +243,7 @@ async fn a_leader_that_cannot_renew() {
         other.writes(begin, TAKEOVER).await;
         rig.settle("web", 2 * TAKEOVER).await;
         assert_eq!(leader.faults.take_first_write(), None);
-        // The leader takes part again when it can.
+        // The former leader takes part again once it can.
         leader.faults.heal();
         tokio::time::sleep(SETTLED).await;
         let told = Instant::now();
@@ -292,7 +292,7 @@ async fn a_standby_whose_watch_is_in_its_backoff() {
         rig.set_image("web", "app:v2").await;
         rig.half_way("web").await;
         leader.operator.end().await;
-        // The operator may have nothing to write before it is shown something.
+        // The new leader may have nothing to write before it is shown something.
         tokio::time::sleep(HANDOVER).await;
         assert!(other.operator.works());
         other.faults.heal();

@@ -141,7 +141,7 @@ impl Crd {
         found
     }
 
-    /// What is wrong with an object for which the request replaces the status.
+    /// What is wrong with an object when a request replaces its status.
     #[must_use]
     pub fn update_status(&self, new: &Value, old: &Value) -> Vec<Cause> {
         let mut found = self.type_meta(new);

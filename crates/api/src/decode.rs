@@ -81,7 +81,7 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// The bytes of an object, with none taken out.
+    /// The parts of an object that still has its template in its spec.
     #[must_use]
     pub fn of(metadata: &'a Value, spec: &'a Value, status: &'a Value) -> Self {
         let template = spec.as_object().and_then(|members| members.get(TEMPLATE)).unwrap_or(&Value::Null);

@@ -111,7 +111,7 @@ pub(crate) fn expressions_match() -> Rule {
     )
 }
 
-/// S1.22: a selector is not empty.
+/// S1.22: a selector that is present is not empty.
 pub(crate) fn selector_says_something() -> Rule {
     rule(
         "(has(self.matchLabels) && size(self.matchLabels) > 0) || \

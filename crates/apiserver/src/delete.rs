@@ -132,7 +132,7 @@ pub(crate) fn collection(
     for object in selected {
         let key = Key::of(&object);
         let marked = remove(store, &key, deletion)?;
-        // The answer has an object that is gone immediately as it was.
+        // If an object is gone immediately, the answer shows it as it was.
         deleted.push(if store.get(&key).is_some() { marked } else { object });
     }
     let metadata = json!({ "resourceVersion": store.version().to_string() });

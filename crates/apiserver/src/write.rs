@@ -189,7 +189,7 @@ pub(crate) fn patch(store: &mut Store, call: &Call<'_>) -> Result<Written, Refus
         .map_err(inapplicable)
 }
 
-/// Answers with the outcome for an object; one that is gone by the write, in its last version.
+/// Answers with an object as the write left it; one that is gone by the write, in its last version.
 fn changed(
     store: &mut Store,
     call: &Call<'_>,

@@ -17,7 +17,6 @@ use crate::pinned;
 const SAME_TEMPLATE: &str = "current template already matches";
 const SAME_PIN: &str = "spec.pin already names";
 
-/// Pauses.
 pub(crate) fn pause(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
     if deployment.is_paused() {
         return Err(Failure::Rollout(format!("{} is already paused", deployment.full_name())));
@@ -25,7 +24,6 @@ pub(crate) fn pause(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
     Ok(Patch::Merge(json!({"spec": encode::paused(true)})))
 }
 
-/// Resumes.
 pub(crate) fn resume(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
     if !deployment.is_paused() {
         return Err(Failure::Rollout(format!("{} is not paused", deployment.full_name())));
@@ -33,7 +31,6 @@ pub(crate) fn resume(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
     Ok(Patch::Merge(json!({"spec": encode::paused(false)})))
 }
 
-/// Restarts.
 pub(crate) fn restart(deployment: &Deployment, now: jiff::Timestamp) -> Result<Patch<Value>, Failure> {
     heeded(deployment, "a restart")?;
     let annotations = json!({RESTARTED_AT: format!("{now:.0}")});
@@ -43,7 +40,7 @@ pub(crate) fn restart(deployment: &Deployment, now: jiff::Timestamp) -> Result<P
 /// What going back to a revision comes to.
 #[derive(Debug)]
 pub(crate) enum Undo {
-    /// The Deployment is so already; the words end with the revision.
+    /// The Deployment is in that state already; the words end with the revision.
     Nothing(&'static str),
     /// This patch.
     Patch(Patch<Value>),

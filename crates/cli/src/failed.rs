@@ -1,5 +1,5 @@
-//! A declared revision that failed, so that nothing is rolled out: what the operator reports of it (FP-6; rollwright.dev
-//! only).
+//! A declared revision that failed, so that nothing is rolled out: what the operator reports of it (FP-6;
+//! rollwright.dev only).
 
 use api::{ConditionStatus, DeploymentStatus};
 use plan::keys::condition;

@@ -11,7 +11,6 @@ use crate::images;
 use crate::output::{clean, yaml};
 use crate::table::{NONE, age, line, table};
 
-/// A revision.
 #[derive(Clone, Debug)]
 pub(crate) struct Revision {
     pub(crate) number: i64,

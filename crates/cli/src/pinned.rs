@@ -101,8 +101,8 @@ fn of_hash<'a>(revisions: &'a [Revision], hash: &str) -> Option<&'a Revision> {
     revisions.iter().find(|revision| revision.hash() == Some(hash))
 }
 
-/// The revision that `undo` goes back to, by its number. 0 is the one before what a pin runs; without a pin the good one
-/// if the declared one failed, and else the one before the newest.
+/// The revision that `undo` goes back to, by its number. 0 is the one before what a pin runs; without a pin the good
+/// one if the declared one failed, and else the one before the newest.
 pub(crate) fn wanted<'a>(
     deployment: &Deployment,
     newest_first: &'a [Revision],

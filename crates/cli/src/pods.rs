@@ -11,7 +11,6 @@ pub(crate) struct Pod {
     pub(crate) status: String,
     /// Containers that are ready.
     pub(crate) ready: usize,
-    /// Containers.
     pub(crate) containers: usize,
     pub(crate) restarts: i64,
     pub(crate) created: String,

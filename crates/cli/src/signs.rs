@@ -166,8 +166,8 @@ fn read(lease: &DynamicObject, controller: &str, now: Timestamp) -> Option<Lease
     Some(if is_settled { Leases::Settled } else { Leases::Live })
 }
 
-/// The Leases of the cluster without those of nodes: there may be thousands of these; else the one that the user may
-/// read by its name; else those beside the Deployment.
+/// The Leases of the cluster without those of nodes, which may be thousands; else the one that the user may read by its
+/// name; else those beside the Deployment.
 async fn find_leases(client: &Client, namespace: &str) -> Found {
     let places = [
         (None, "metadata.namespace!=kube-node-lease".to_owned()),

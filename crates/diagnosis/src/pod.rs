@@ -12,7 +12,6 @@ const LAST_WORDS: usize = 200;
 /// The kubelet changes between these two while it retries; they are one reason.
 const PULLS: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];
 
-/// An obstacle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obstacle {
     pub(crate) cause: Cause,

@@ -2,7 +2,7 @@
 //!
 //! With ten thousand Deployments, these lists take half a minute. An operator that counts ReplicaSets which it has not
 //! seen would start pods beyond the surge (SU-1), so it waits for the lists. But a live read also shows everything that
-//! was written before it began. So the operator acts on what users change immediately, from live reads. They cost the
+//! was written before it began. So the operator acts immediately on what users change, from live reads. They cost the
 //! server more than a look into the cache does, so only some Deployments get them.
 
 use std::collections::BTreeMap;
@@ -52,8 +52,8 @@ impl Early {
         self.reads_live(key) || !self.awaits_lists
     }
 
-    /// Whether it was looked at early, and the cache may not show that yet. No list will ever show what was written and is
-    /// gone again.
+    /// Whether it was looked at early, and the cache may not show that yet. No list will ever show what was written and
+    /// is gone again.
     pub(crate) fn reads_live(&self, key: &Key) -> bool {
         self.keys.contains_key(key)
     }

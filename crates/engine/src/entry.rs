@@ -1,6 +1,6 @@
-//! What the engine knows of one Deployment beside the cache (`index.rs`), the queue (`queue.rs`: waits, failures, and the
-//! cooldown), and the slots (`starts.rs`). Losing it costs requests and time. `State::forget` drops it once the Deployment is
-//! gone.
+//! What the engine knows of one Deployment beside the cache (`index.rs`), the queue (`queue.rs`: waits, failures, and
+//! the cooldown), and the slots (`starts.rs`). Losing it costs requests and time. `State::forget` drops it once the
+//! Deployment is gone.
 
 use std::time::Instant;
 
@@ -35,8 +35,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The entry is for this very object; one that was deleted and created again starts without. What concerns requests
-    /// stays: their answers may yet come.
+    /// The entry is for this very object; one that was deleted and created again starts with an empty entry. What
+    /// concerns requests stays: their answers may yet come.
     pub(crate) fn of(&mut self, uid: &str) -> &mut Self {
         let uid = Some(Uid::from(uid));
         if self.uid != uid {

@@ -194,7 +194,7 @@ impl Index {
     }
 
     /// All ReplicaSets, or those of a namespace, were listed again: what is not among them left the watch meanwhile.
-    /// What is counts as it is, even if its version is lower: the cluster may come from a backup.
+    /// What is among them counts as it is, even if its version is lower: the cluster may come from a backup.
     pub fn reset_sets(
         &mut self,
         namespace: Option<&str>,
@@ -244,7 +244,8 @@ impl Index {
         newest.of(namespace.unwrap_or_default())
     }
 
-    /// The server has only come as far as this version, in one namespace or in all: what was shown since counts no more.
+    /// The server has only come as far as this version, in one namespace or in all: what was shown since counts no
+    /// more.
     pub fn falls_to(&mut self, kind: Kind, namespace: Option<&str>, version: u64) {
         let newest = match kind {
             Kind::Workloads => &mut self.newest_workload,

@@ -52,7 +52,6 @@ impl Ledger {
         }
     }
 
-    /// A ReplicaSet was deleted.
     pub(crate) fn deleted_set(&mut self, uid: &str, now: Instant) {
         self.unseen(now).gone.push(uid.to_owned());
     }

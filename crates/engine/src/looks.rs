@@ -153,7 +153,7 @@ impl Look {
         }
         let is_known = self.awaited.refusal.is_some() || self.has_looked_since();
         if is_late && self.found.is_none() && is_known {
-            // A conclusion may be possible without another look.
+            // What is known is enough for a conclusion: this needs no further look.
             is_news |= self.conclude(looking, now);
         }
         let due = self.looked.filter(|_| self.pods.is_idle()).map(|looked| looked + LOOK_AGAIN);
@@ -230,7 +230,7 @@ impl Look {
         self.pods.is_whole && self.looked.is_some_and(|looked| looked >= self.still_since)
     }
 
-    /// Whether the rollout has moved since. Returns whether what blocked it does so no more.
+    /// Compares whether the rollout has moved since. Returns whether what blocked it does so no more.
     fn compare(&mut self, awaited: &Awaited, now: Instant) -> bool {
         let is_another = self.awaited.uid != awaited.uid;
         let is_other = is_another || self.awaited.size != awaited.size;

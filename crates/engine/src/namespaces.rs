@@ -26,7 +26,7 @@ enum Standing {
     Elsewhere,
     /// The namespace belongs to this operator from then on.
     Joining(Instant),
-    /// The namespace belongs to this operator, for the time with this number.
+    /// The namespace belongs to this operator, for the stay with this number.
     Ours(u64),
 }
 
@@ -118,7 +118,7 @@ impl Namespaces {
         self.all.values().filter_map(due).min()
     }
 
-    /// The number of the time that a namespace belongs to this operator; another one after it has left.
+    /// The number of a namespace's stay with this operator; another one after it has left.
     #[must_use]
     pub fn stay(&self, name: &str) -> Option<u64> {
         match self.all.get(name)?.standing {

@@ -66,7 +66,7 @@ impl Next {
         }
     }
 
-    /// Passes it to the queue.
+    /// Applies this to the queue.
     pub fn apply<K: Clone + Eq + Hash + Ord>(
         &self,
         queue: &mut Queue<K>,

@@ -265,7 +265,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         let cooldown_end = self.cooldowns.get(&key).map_or(now, |cooldown| cooldown.least);
         let due = (now + COALESCE).min(began + GATHER_MAX).max(cooldown_end);
         if known.is_some_and(|gathering| self.is_due(&key, gathering.due)) {
-            // The cooldown continues. (Else the key comes sooner for another reason.)
+            // The gathering continues. (Else the key comes sooner for another reason.)
             self.due.remove(&key);
         }
         self.gathering.insert(key.clone(), Gathering { began, due });

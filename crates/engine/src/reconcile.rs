@@ -14,7 +14,7 @@ use plan::{Aftermath, Ask, Awaited, Observed, Plan, ReplicaSet, Requeue, Step, V
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
 /// How often a reconcile may plan again. Questions (template, dry run, a ReplicaSet's template, pods), one round of
-/// changes of owner and one name of an owned ReplicaSet are six; the rest is room.
+/// changes of owner, and one name that an owned ReplicaSet turned out to have, are six; the rest is room.
 const STEPS_MAX: usize = 12;
 
 /// The outcome of a reconcile.

@@ -57,7 +57,7 @@ impl Rotation {
         Some(own + theirs.sum::<usize>())
     }
 
-    /// The first of the namespace after that that had the last turn.
+    /// The first key of the namespace after the one that came last.
     fn first(&self) -> Option<Key> {
         let after = (Bound::Excluded(self.last.as_str()), Bound::Unbounded);
         let (namespace, names) =

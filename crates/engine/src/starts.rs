@@ -187,8 +187,8 @@ impl Starts {
         self.grant(now)
     }
 
-    /// Pods that were waited for came soon, or not. Where they do, a rollout that gives its slot away immediately has
-    /// soon more to do, beside the one that got it.
+    /// Pods that were waited for came soon, or not. Where they do, a rollout that gives its slot away immediately soon
+    /// has more to do, beside the one that got it.
     fn learn(&mut self, is_quick: bool) {
         self.still_after = if is_quick { STILL_AFTER } else { self.still_after / 2 };
     }

@@ -131,7 +131,7 @@ pub(crate) enum Meaning {
 #[derive(Debug, Default)]
 pub(crate) struct Territory {
     parts: HashMap<String, Part>,
-    /// Counts up with every event that has an order.
+    /// Counts up with every event that has to stay in order.
     now: u64,
     /// When the list of the whole cluster began that is read, or was read last: of each kind.
     workloads_begun: u64,
@@ -161,7 +161,7 @@ impl Territory {
         self.parts.entry(namespace.to_owned()).or_insert_with(part);
     }
 
-    /// The kinds are watched no more.
+    /// Objects of this namespace are not kept any more.
     pub(crate) fn let_go(&mut self, namespace: &str) {
         self.parts.remove(namespace);
     }
@@ -172,7 +172,7 @@ impl Territory {
         unlisted.map(|(name, part)| Ticket { namespace: name.clone(), number: part.since }).collect()
     }
 
-    /// A change to carry out now, if it is.
+    /// Returns a change that has to be carried out now; nothing if it waits for the list, or is known already.
     pub(crate) fn observe(&mut self, change: Change) -> Option<Change> {
         match self.parts.get_mut(&*change.namespace())?.of(change.kind()) {
             Shown::Awaited(told) => {
@@ -238,7 +238,7 @@ impl Territory {
     /// The list of the cluster has come. Returns the namespaces that are whole by it, and were not.
     ///
     /// Those that it means nothing for have to be listed again: from here on the watch continues behind this list, and
-    /// what it showed before that of them may never have come.
+    /// what it showed of them before may never have arrived.
     pub(crate) fn reset(&mut self, kind: Kind) -> Vec<String> {
         let names: Vec<String> = self.parts.keys().cloned().collect();
         let mut whole = Vec::new();

@@ -145,8 +145,8 @@ fn a_conflict_ends_the_reconcile() {
     assert!(outcome.error.is_some_and(|error| error.retry && error.conflict));
 }
 
-/// Of the five pods that the ReplicaSets had before the cut, one is unavailable: as upstream's reconcile reports that
-/// ends with the cut.
+/// Of the five pods that the ReplicaSets had before the cut, one is unavailable: as upstream's reconcile, which ends
+/// with the cut, reports.
 #[test]
 fn the_status_of_the_cut_is_written_without_the_growth() {
     let cluster = Stubborn { reason: "Forbidden", refuses: |from, to| to > from, asked: Mutex::default() };

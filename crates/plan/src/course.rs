@@ -143,8 +143,8 @@ fn bad(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<usize>
     }
 }
 
-/// What gets none of the pods that R gains: what failed, what a user put aside, and where he declares an earlier revision
-/// again, what he goes back from, unless it is good.
+/// What gets none of the pods that R gains: what failed, what a user put aside, and where he declares an earlier
+/// revision again, what he goes back from, unless it is good.
 fn left(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<usize> {
     let sets = view.sets;
     let Some(declared) = sets.declared().filter(|_| judgment.is_asked()) else { return Vec::new() };

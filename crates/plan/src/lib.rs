@@ -5,10 +5,10 @@
 //! simulator, the oracle, the CLI's explanations) calls this function.
 //!
 //! A decision is a pipeline of values, in `decide()`. The order of situations in `decide/policy.rs` is the policy (S3).
-//! `moves.rs` has the sizes of a rolling update (S6). Each other rule has its own file, in the room of its question. The rooms are:
-//! what is there (`model`), what the rollout is doing (`course`), how sizes change (`moves`), what else happens
-//! (`decide`), what the status reports (`report`), and what follows when the server refuses (`refused`). A room uses
-//! only those before it.
+//! `moves.rs` has the sizes of a rolling update (S6). Each other rule has its own file, in the room of its question.
+//! The rooms are: what is there (`model`), what the rollout is doing (`course`), how sizes change (`moves`), what else
+//! happens (`decide`), what the status reports (`report`), and what follows when the server refuses (`refused`). A room
+//! uses only those before it.
 
 mod course;
 mod decide;
@@ -112,7 +112,7 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let upkeep = upkeep(view, &course, &aim);
     let opening = opening(view, &course, &aim, &upkeep, request);
     let moves = moves(&sets.counted, &aim);
-    // A report about a ReplicaSet that needs a write of its own first leaves the second growth to the next reconcile.
+    // If a ReplicaSet needs a report in a write of its own first, its second growth is left to the next reconcile.
     let moves = if opening.is_early || upkeep.is_needed() { moves.up_to_the_cuts() } else { moves };
     let creation = creation(view, &course, &aim, &moves)?;
     let revision = || creation::revision(&sets, &upkeep, creation.as_deref());

@@ -28,7 +28,7 @@ pub enum Failure {
     Invalid(String),
     /// The object is not as it was seen.
     Conflict(String),
-    /// Nobody knows: the server did not answer in time. The text contains for how long.
+    /// Nobody knows: the server did not answer in time. The text states for how long.
     Unanswered(String),
     /// Anything else, in the server's words.
     Refused(String),
@@ -54,10 +54,10 @@ pub enum Verdict {
     Continue,
     /// The reconcile ends here, and all is well.
     End,
-    /// With this ReplicaSet in the snapshot, from the start.
+    /// The reconcile plans again from the start, with this ReplicaSet in the snapshot.
     PlanAgain(Box<ReplicaSet>),
-    /// With [`crate::Answers::refuses_cuts`], from the start; then it ends with this error, and is tried
-    /// again with backoff.
+    /// The reconcile plans again from the start, with [`crate::Answers::refuses_cuts`]; then it ends with this error,
+    /// and is tried again with backoff.
     PlanWithoutCuts(String),
     /// The reconcile ends with an error, and is tried again with backoff.
     Retry(String),

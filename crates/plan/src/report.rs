@@ -66,7 +66,7 @@ pub(crate) struct Report {
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// When a status is written: what waits for nothing is reported before its write can fail.
+/// When a status is written. A report that waits for nothing comes before the writes that can fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Due {
     /// Before anything else: the Deployment was paused or resumed (S13.1).
@@ -117,7 +117,7 @@ struct Draft<'a> {
     status: InHand<'a>,
     revision: Option<String>,
     if_create_refused: Option<Box<Status>>,
-    /// Before the write that the status is due with, if it reports something early.
+    /// What the status has to come before, if it reports something early.
     due: Option<Due>,
     events: Vec<Event>,
     deviation: Option<&'static str>,

@@ -190,7 +190,7 @@ fn kind(action: &Action) -> &'static str {
     }
 }
 
-/// The same check does find what belongs to rollwright.dev, where it belongs.
+/// The same check does find what is of rollwright.dev, where it belongs.
 #[test]
 fn on_our_kind_it_is() {
     let (plans, _) = settle(annotated(Flavour::Rollwright));

@@ -101,7 +101,7 @@ pub(crate) struct Fleet {
     sets: HashMap<String, Placed>,
     /// The ReplicaSets that one controls, or that nobody does, or did so within the window.
     groups: HashMap<Controller, BTreeSet<String>>,
-    /// Whether all synced sets report how many pods terminate: the cluster's feature gate (S9.4).
+    /// Whether all synced ReplicaSets report how many pods terminate: the cluster's feature gate (S9.4).
     pub(crate) reports_terminating: bool,
     /// Whether the controller in charge carries on from one write of its own to the next in the same reconcile, as
     /// Rollwright does (S4.5).

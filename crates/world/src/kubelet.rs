@@ -340,12 +340,10 @@ pub(crate) fn homeless(store: &Store) -> impl Iterator<Item = Key> + '_ {
     store.list(Resource::Pods, None).filter(|pod| bound_to(pod).is_empty()).map(Key::of)
 }
 
-/// Whether a node is lost.
 fn is_lost(nodes: &[Node], name: &str) -> bool {
     nodes.iter().any(|node| node.is_lost && node.name == name)
 }
 
-/// Every pod on a node.
 fn pods_on(store: &Store, node: &str) -> Vec<Object> {
     store.list(Resource::Pods, None).filter(|pod| bound_to(pod) == node).cloned().collect()
 }

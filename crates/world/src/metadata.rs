@@ -84,7 +84,6 @@ impl Metadata {
         self.facts.get_or_init(|| Facts::read(&self.json))
     }
 
-    /// An annotation.
     pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
         self.json.get("annotations")?.get(key)?.as_str()
     }

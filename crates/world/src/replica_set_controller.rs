@@ -73,7 +73,7 @@ pub struct ReplicaSetController {
     pods: Informer,
     memory: BTreeMap<String, Memory>,
     changed: BTreeSet<Key>,
-    /// ReplicaSets with a last step that found the caches too old.
+    /// ReplicaSets for which the last step found the caches too old.
     waiting: BTreeSet<Key>,
 }
 

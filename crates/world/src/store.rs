@@ -1,4 +1,4 @@
-//! The store: every object, and the log of their changes.
+//! The store: all objects, and the log of their changes.
 
 mod born;
 mod deletion;

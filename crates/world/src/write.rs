@@ -28,7 +28,7 @@ pub enum Subresource {
 pub enum Mode {
     /// The object is stored.
     Store,
-    /// The object is answered as if it were stored (`dryRun=All`).
+    /// The answer is as if the object were stored (`dryRun=All`).
     DryRun,
 }
 

@@ -206,7 +206,7 @@ fn a_propagation_is_a_finalizer() {
             store.delete(&key, &Deletion { propagation: Some(propagation), ..Deletion::default() }).unwrap();
         assert_eq!(marked.finalizers().collect::<Vec<_>>(), [finalizer]);
         assert!(marked.is_deleting());
-        // A writer without changes changes nothing.
+        // A deletion without a policy changes nothing.
         let version = store.version();
         let again = store.delete(&key, &Deletion::default()).unwrap();
         assert_eq!(again.finalizers().collect::<Vec<_>>(), [finalizer]);

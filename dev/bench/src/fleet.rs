@@ -82,7 +82,7 @@ impl Fleet {
         all.buffer_unordered(PARALLEL).try_collect().await
     }
 
-    /// Gives the first ones, this many, the template of a revision.
+    /// Gives the template of a revision to the first of them, this many.
     pub(crate) async fn edit(&self, count: usize, revision: usize) -> Result<(), Failure> {
         let all = stream::iter(0..count.min(self.deployments)).map(async |index| {
             let name = name(index);

@@ -41,7 +41,7 @@ pub(crate) struct Idle {
     /// Of the start, and with it the most memory that was needed.
     pub(crate) started: Usage,
     pub(crate) start_up_writes: usize,
-    /// After an idle while.
+    /// After it has been idle for a while.
     pub(crate) quiet: Usage,
     pub(crate) quiet_writes: usize,
     /// Beside watches and the lease.

@@ -1,4 +1,5 @@
-//! How old the numbers of Deployments' statuses are: ReplicaSets and Deployments of a namespace, as two watches show them.
+//! How old the numbers of Deployments' statuses are: ReplicaSets and Deployments of a namespace, as two watches show
+//! them.
 
 use std::collections::BTreeMap as Map;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! How old the numbers in Deployments' statuses are, field by field: one Deployment on an idle cluster, and many that roll
-//! out together.
+//! How old the numbers in Deployments' statuses are, field by field: one Deployment on an idle cluster, and many that
+//! roll out together.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

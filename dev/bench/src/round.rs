@@ -84,7 +84,6 @@ struct Done {
 /// All edits of an operation, and how long each took.
 type Edited = (Vec<Edit>, Vec<Duration>);
 
-/// Plays a scenario.
 pub(crate) async fn play(operator: &Path, scenario: &Scenario, side: Side) -> Result<Round, Failure> {
     let cluster = ground::start(scenario.pods).await?;
     let way = trouble::way(&cluster, side, scenario.trouble).await?;

@@ -66,7 +66,6 @@ struct Cost {
     time: f64,
 }
 
-/// One kind.
 struct Kind {
     side: Side,
     deployments: Api<DynamicObject>,

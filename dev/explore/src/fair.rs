@@ -20,7 +20,7 @@ enum Schedule {
     PodsLast,
 }
 
-/// States that are known to become idle.
+/// States that are known to settle.
 #[derive(Debug, Default)]
 pub(crate) struct Fair {
     known: [HashSet<u64>; 2],
@@ -28,7 +28,7 @@ pub(crate) struct Fair {
 }
 
 impl Fair {
-    /// Why a state does not become idle, or not in the right way, and the steps that show it.
+    /// Why a state does not settle, or not in the right way, and the steps that show it.
     pub(crate) fn broken(&mut self, model: &mut Model, state: &State) -> Option<(String, Vec<Step>)> {
         let [first, second] = &mut self.known;
         for (schedule, known) in [(Schedule::OperatorLast, first), (Schedule::PodsLast, second)] {
@@ -112,7 +112,7 @@ fn runs(state: &State) -> Option<u8> {
     }
 }
 
-/// LV-1: all pods are of the template that should run, as many as wanted, and the status reports so. The operator has
+/// LV-1: all pods are of the template that should run, as many as wanted, and the status reports that. The operator has
 /// handled a request to abort the declared revision (FP-9).
 fn right(model: &Model, state: &State) -> Result<(), String> {
     let wanted = &state.deployment;

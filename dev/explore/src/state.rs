@@ -78,7 +78,6 @@ impl Set {
     }
 }
 
-/// The Deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Deployment {
     pub(crate) template: u8,

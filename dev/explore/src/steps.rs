@@ -22,7 +22,7 @@ pub(crate) enum Step {
     DeliverSet,
     /// The ReplicaSet controller makes or deletes the pods that are missing or too many.
     Manage(u8),
-    /// The operator writes the status.
+    /// The ReplicaSet controller writes the status.
     Report(u8),
     Ready(u8),
     Fail(u8),

@@ -234,13 +234,13 @@ impl Rule {
         Self { times: 1, ..Self::always(select, fault) }
     }
 
-    /// Not the first ones, this many.
+    /// Leaves out the first matching requests, this many.
     #[must_use]
     pub fn skip(self, skip: u32) -> Self {
         Self { skip, ..self }
     }
 
-    /// Only one in this many, the last of each.
+    /// Only each request that has this place among the matching ones, or a multiple of it.
     #[must_use]
     pub fn every(self, every: u32) -> Self {
         Self { every: every.max(1), ..self }

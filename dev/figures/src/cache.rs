@@ -12,7 +12,7 @@ use crate::snapshots::{self, FLAVOURS, Specimen};
 
 /// As many Deployments, and then twice as many: what is there with one already does not count.
 const DEPLOYMENTS: u32 = 1_000;
-/// The number of revisions in the record, beside the current one.
+/// The recorded figures are of Deployments with this many revisions beside the current one.
 pub const OLD_REVISIONS: i64 = 5;
 
 /// For both APIs. `held` returns how many bytes of heap this process holds.

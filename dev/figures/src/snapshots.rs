@@ -240,7 +240,7 @@ pub fn rolling(flavour: Flavour, sets: i64) -> Result<Observed, Failure> {
     Ok(observed)
 }
 
-/// A snapshot with plans that are counted.
+/// A snapshot for which the cost of plans is counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// On the command line.
@@ -252,7 +252,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// All with 3 sets, what the target of 500,000 plans a second is about.
+    /// All with 3 ReplicaSets, what the target of 500,000 plans a second is about.
     pub const ALL: [Self; 4] = [
         Self {
             name: "rest",

@@ -5,7 +5,7 @@ use crate::invariants;
 use crate::snapshot;
 use crate::world::World;
 
-/// A run becomes idle within as many reconciles as the recordings of the real controller do.
+/// A run settles within as many reconciles as the recordings of the real controller do.
 const RECONCILES_MAX: usize = 12;
 
 /// The first byte decides which numbers there may be, the others make every choice of the snapshot.

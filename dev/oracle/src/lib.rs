@@ -22,7 +22,7 @@ pub struct Played {
     pub requests: Vec<Value>,
 }
 
-/// Runs a case, one line of tests/oracle/FORMAT.md, until it is idle.
+/// Runs a case, one line of tests/oracle/FORMAT.md, until it settles.
 ///
 /// # Errors
 /// When the line is not a case.

@@ -1,4 +1,4 @@
-//! Reconciles over a case until it is idle, under the freezing rules of FORMAT.md.
+//! Reconciles over a case until it settles, under the freezing rules of FORMAT.md.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -14,7 +14,7 @@ use crate::Played;
 use crate::case::Case;
 use crate::store::Store;
 
-/// A run that does not become idle ends after as many reconciles as the recording does.
+/// A run that does not settle ends after as many reconciles as the recording does.
 const RECONCILES_MAX: usize = 12;
 
 /// Reconciles over a case, one after another.

@@ -174,12 +174,12 @@ pub(crate) struct Marks {
     meant: Meant,
     witness: Witness,
     creations: BTreeMap<(String, String), i64>,
-    /// Names of ReplicaSets that the operator wanted to create and were there already.
+    /// Names of ReplicaSets that the operator wanted to create, and that were there already.
     pub(crate) taken: BTreeSet<String>,
     deletions: i64,
     /// The revisions with a failure that was withheld.
     withheld: BTreeSet<(String, i64)>,
-    /// Those with such a failure, since pods of the fallback show the same.
+    /// Those with a failure that was withheld because pods of the fallback show the same.
     shared: BTreeSet<(String, i64)>,
 }
 

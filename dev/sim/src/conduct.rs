@@ -224,13 +224,13 @@ impl Conduct {
         self.keys.values().filter(holds).count()
     }
 
-    /// Those with a time that is over.
+    /// Those that are past their time.
     pub(crate) fn overdue(&self, now: Time) -> Option<(Which, &Known)> {
         let is_over = |known: &Known| known.slot.is_some_and(|until| until <= now);
         self.keys.iter().find(|(_, known)| is_over(known)).map(|(which, known)| (*which, known))
     }
 
-    /// Places with a time that was over when slots were last granted are others' now, if somebody has waited since: a
+    /// Places that were past their time when slots were last granted are others' now, if somebody has waited since: a
     /// rollout that writes again does so without one.
     pub(crate) fn give_away(&mut self) {
         let is_able = self.able.is_some_and(|since| since <= self.told);

@@ -39,7 +39,7 @@ pub(crate) enum Watch {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) version: u64,
-    /// The newest version of an object that it has shown. A list does not have the version of each.
+    /// The newest version of an object that it has shown. A list does not show the version that it is of.
     pub(crate) newest: u64,
     /// The same of objects that are not the tenant's.
     pub(crate) newest_other: u64,
@@ -301,7 +301,7 @@ impl Operator {
         Some((attempt, of))
     }
 
-    /// The replies to an attempt.
+    /// Hands an attempt the reply that it waits for.
     pub(crate) fn reply(&mut self, attempt: u64, reply: crate::link::Reply) {
         if let Some(running) = self.running.get_mut(&attempt) {
             lock(&running.wire).reply = Some(reply);

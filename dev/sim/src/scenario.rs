@@ -189,7 +189,7 @@ pub enum Act {
     Stages(Vec<Stage>, bool),
     /// The declared revision is promoted; the number makes it another request.
     Promote(Target, u8),
-    /// Somebody takes off the declared ReplicaSet what it remembers of its steps.
+    /// Somebody removes from the declared ReplicaSet what it remembers of its steps.
     Forget,
     /// What the pods of the template as it is now do from here on, although they were ready.
     Spoil(Spoiled),

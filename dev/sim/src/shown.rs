@@ -106,8 +106,8 @@ impl Shown {
             replicas: workload.replicas,
             terms: Terms::of(workload),
             highest: [0; 3],
-            // A new revision is progress; but nothing is known of one that was there before the policy, or lost its
-            // template for a moment.
+            // A new revision is progress; but nothing is known of one that was there before the policy, or that was not
+            // declared for a moment.
             improved: is_new.then_some(now),
             unreported: None,
             is_settled: false,
@@ -262,8 +262,8 @@ pub(crate) fn is_judged(workload: &Workload, sets: &[&ReplicaSet], declared: &Re
         && is_highest(sets.iter().copied(), declared)
 }
 
-/// Whether pods of the declared revision are awaited: one that has no room yet has nothing to show, and one with all its
-/// pods is not late (FP-2).
+/// Whether pods of the declared revision are awaited: one that has no room yet has nothing to show, and one with all
+/// its pods is not late (FP-2).
 pub(crate) fn may_be_late(workload: &Workload, declared: &ReplicaSet) -> bool {
     let (size, available) = (declared.size, declared.status.available);
     size > 0 && !(size == workload.replicas && available >= size)

@@ -71,8 +71,8 @@ fn stopped_among_steps(set: &ReplicaSet) -> bool {
     !is_pinned && memory(set).is_some_and(|memory| memory.pointer("/steps/step").is_some())
 }
 
-/// Whether a user went back behind a ReplicaSet, to one that ran before it and after it, and is not known to be bad; if that is
-/// declared, it is known to be good.
+/// Whether a user went back behind a ReplicaSet, to one that ran before it and after it, and is not known to be bad; if
+/// that is declared, it is known to be good.
 pub(crate) fn is_aside(sets: &[&ReplicaSet], set: &ReplicaSet, declared: Option<&str>) -> bool {
     let own = revision(set).unwrap_or(0);
     let is_declared = |by: &ReplicaSet| Some(by.uid.as_str()) == declared;

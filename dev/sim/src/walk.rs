@@ -336,7 +336,7 @@ impl Bound {
             None => step.until.is_empty(),
             Some(_) if is_untimed || ceiling == 0 => true,
             Some(seconds) => {
-                // A rollout passes those that ask for no more pods immediately.
+                // A rollout immediately passes those that ask for no more pods.
                 let has_none =
                     |at: usize| at < end(steps) && steps.get(at).is_none_or(|step| step.until.is_empty());
                 let is_passed = |at: &usize| has_none(*at) && is_reached(workload, (steps, *at), sets, set);
@@ -368,8 +368,8 @@ fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
     steps.iter().map(|step| step.updated.clone()).collect()
 }
 
-/// Whether the pods of a step are there, and one other ReplicaSet has all that is left. R counts, or the number for which
-/// the sizes were computed.
+/// Whether the pods of a step are there, and one other ReplicaSet has all that is left. R counts, or the number for
+/// which the sizes were computed.
 fn is_reached(
     workload: &Workload,
     at: (&[UpdateStep], usize),
@@ -381,7 +381,8 @@ fn is_reached(
     replicas.into_iter().flatten().any(|replicas| is_reached_with(replicas, at, sets, declared))
 }
 
-/// The same for one number of replicas. Without a pause, the other ReplicaSet may have been cut for the next step already.
+/// The same for one number of replicas. Without a pause, the other ReplicaSet may have been cut for the next step
+/// already.
 fn is_reached_with(
     replicas: i64,
     (steps, step): (&[UpdateStep], usize),

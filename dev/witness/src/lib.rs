@@ -39,8 +39,8 @@ pub struct Version<'a> {
     pub who: Who,
     /// When it was written, by the server's clock.
     pub now: Timestamp,
-    /// Whether one operator works alone, nothing hinders it, and nobody else writes sizes or statuses. A rule about what
-    /// the operator could know asks for it.
+    /// Whether one operator works alone, nothing hinders it, and nobody else writes sizes or statuses. A rule about
+    /// what the operator could know asks for it.
     pub is_undisturbed: bool,
 }
 

@@ -100,8 +100,8 @@ pub(crate) fn sentences(deployment: &Object) -> impl Iterator<Item = (&str, &str
     })
 }
 
-/// Whether a sentence names an object: with nothing before or after that would make it another name. A pod's name begins
-/// with that of its ReplicaSet.
+/// Whether a sentence names an object: with nothing before or after that would make it another name. A pod's name
+/// begins with that of its ReplicaSet.
 pub(crate) fn names(sentence: &str, name: &str) -> bool {
     let is_of_name = |character: char| character.is_ascii_alphanumeric();
     sentence.match_indices(name).any(|(at, _)| {

@@ -36,8 +36,8 @@ fn set(revision: i64, size: i64, verdict: Option<&str>) -> Object {
     Object::from_value(Resource::ReplicaSets, object)
 }
 
-/// What is objected to in the last of these versions, which the operator wrote; all others are users' and the cluster's,
-/// ten minutes apart.
+/// What is objected to in the last of these versions, which the operator wrote; all others are users' and the
+/// cluster's, ten minutes apart.
 fn objections(versions: &[Object]) -> Vec<(&'static str, String)> {
     let mut witness = Witness::default();
     let mut now = Timestamp::UNIX_EPOCH;

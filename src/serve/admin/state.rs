@@ -11,7 +11,7 @@ use crate::reconcile::reconciler::Reconciler;
 use crate::serve::admin::More;
 use crate::serve::health::Health;
 
-/// Entries of each list; the page shows also how many there are.
+/// Entries of each list; the page also shows how many there are.
 const LISTED_MAX: usize = 100;
 
 /// What the page shows.
@@ -26,12 +26,10 @@ impl State {
         Self { reconcilers: reconcilers.iter().map(Arc::downgrade).collect(), health: health.clone() }
     }
 
-    /// The page.
     pub(crate) fn page(self) -> More {
         Arc::new(move |path| (path == "/debug/state").then(|| format!("{:#}", self.document())))
     }
 
-    /// The document.
     fn document(&self) -> Value {
         let watches = self.health.watches.iter().map(|watch| {
             json!({

@@ -76,7 +76,7 @@ async fn complains_of_a_queue_that_nobody_empties() {
     }
     tokio::time::advance(LIMIT + Duration::from_secs(1)).await;
     pulse.beat();
-    // Before the caches are filled, no worker empties it.
+    // Before the caches are filled, no worker empties the queue.
     assert_eq!(health.complaints(), "");
     progress.start();
     assert_eq!(health.complaints(), "the workers (apps/v1) have not moved for 181 s\n");

@@ -62,7 +62,6 @@ pub(crate) struct MigrateArguments {
     output: Output,
 }
 
-/// `migrate`.
 pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArguments) -> Result<Code, Failure> {
     let named = name::parse(&arguments.target.words)?;
     let to = if arguments.back { Flavour::AppsV1 } else { Flavour::Rollwright };

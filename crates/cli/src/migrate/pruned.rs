@@ -12,8 +12,8 @@ use plan::Flavour;
 /// Fields that a message names.
 const NAMED: usize = 5;
 
-/// Whether the definition lacks fields that the source has, judged by what the server stores of it. Defaults that the
-/// server adds are no loss. apps/v1 needs no such check: the template of the ReplicaSet decides there.
+/// What to report if the definition lacks fields that the source has, judged by what the server stores of it. Defaults
+/// that the server adds are no loss. apps/v1 needs no such check: the template of the ReplicaSet decides there.
 pub(crate) fn pruned(facts: &Facts, source: &Deployment, stored: &Value) -> Option<String> {
     if facts.to == Flavour::AppsV1 {
         return None;

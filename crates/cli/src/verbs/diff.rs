@@ -12,7 +12,6 @@ use crate::output::{clean, print_comparison};
 use crate::pinned;
 use crate::verbs::subject::Subject;
 
-/// `diff`.
 pub(crate) async fn diff(subject: &Subject) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);

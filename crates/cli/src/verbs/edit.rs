@@ -63,28 +63,23 @@ pub(crate) async fn apply_to_template(
     Ok(Code::Done)
 }
 
-/// `pause`.
 pub(crate) async fn pause(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     apply(subject, &edits::pause(&subject.deployment)?, "paused", &arguments.output).await
 }
 
-/// `resume`.
 pub(crate) async fn resume(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     apply(subject, &edits::resume(&subject.deployment)?, "resumed", &arguments.output).await
 }
 
-/// `restart`.
 pub(crate) async fn restart(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let patch = edits::restart(&subject.deployment, jiff::Timestamp::now())?;
     apply_to_template(subject, &patch, "restarted", &arguments.output).await
 }
 
-/// `unpin`.
 pub(crate) async fn unpin(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     apply(subject, &edits::unpin(&subject.deployment)?, "unpinned", &arguments.output).await
 }
 
-/// `retry`.
 pub(crate) async fn retry(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
@@ -92,7 +87,6 @@ pub(crate) async fn retry(subject: &Subject, arguments: &EditArguments) -> Resul
     apply(subject, &patch, &format!("retry of revision {number} requested"), &arguments.output).await
 }
 
-/// `abort`.
 pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
@@ -100,7 +94,6 @@ pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Resul
     apply(subject, &patch, &said, &arguments.output).await
 }
 
-/// `promote`.
 pub(crate) async fn promote(subject: &Subject, arguments: &PromoteArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);

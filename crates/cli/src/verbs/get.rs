@@ -20,7 +20,6 @@ use crate::verbs::subject::Subject;
 /// Events that arrive together are shown once.
 const GATHER: Duration = Duration::from_millis(200);
 
-/// `get`.
 pub(crate) async fn get(subject: &Subject, arguments: &GetArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let tree = read(cluster, deployment.clone(), arguments.revisions).await?;

@@ -11,7 +11,6 @@ use crate::output::{document, print, print_comparison, yaml};
 use crate::rollouts::{self, OUTLINE};
 use crate::verbs::subject::Subject;
 
-/// `history`.
 pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);

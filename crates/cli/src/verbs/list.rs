@@ -17,7 +17,6 @@ use crate::state;
 use crate::table::{age, line, table};
 use crate::tree::counts_document;
 
-/// `list`.
 pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> Result<Code, Failure> {
     let cluster = Cluster::connect(connection).await?;
     let selector = arguments.selector.as_deref();

@@ -34,7 +34,6 @@ pub(crate) async fn carry_out(verb: &OwnVerb) -> Result<Code, Failure> {
     }
 }
 
-/// `completion`.
 fn print_script(whose: Completing) -> Result<Code, Failure> {
     let shell = match whose {
         Completing::Bash => Shell::Bash,

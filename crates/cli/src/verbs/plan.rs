@@ -15,7 +15,6 @@ use crate::output::{document, print};
 use crate::projection::{Projection, Row, Stop, project};
 use crate::table::table;
 
-/// `plan`.
 pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> Result<Code, Failure> {
     let named = if arguments.files.is_empty() { Some(name::parse(&arguments.words)?) } else { None };
     let objects = arguments.files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?.concat();

@@ -28,7 +28,6 @@ use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
 use crate::verbs::subject::Subject;
 
-/// `status`.
 pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let mut lines = Lines { format: arguments.output.format, is_once: !arguments.watch, ..Lines::new() };

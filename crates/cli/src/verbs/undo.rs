@@ -27,7 +27,6 @@ enum Way<'a> {
     Pin(Option<&'a str>),
 }
 
-/// `undo`.
 pub(crate) async fn undo(subject: &Subject, arguments: &UndoArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);

@@ -23,7 +23,6 @@ use crate::verbs::subject::Subject;
 
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// `why`.
 pub(crate) async fn why(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let deployment = observed(subject).await?;
     let diagnosis = look(subject, &deployment).await?;

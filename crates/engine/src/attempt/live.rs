@@ -176,7 +176,7 @@ impl<P: Port> Attempt<'_, P> {
         self.engine.state().known(self.key)?.ledger.in_doubt().map(str::to_owned)
     }
 
-    /// Takes a ReplicaSet over that a live read or a write returned, ahead of the watch.
+    /// Takes over a ReplicaSet that a live read or a write returned, ahead of the watch.
     pub(super) fn put(&self, set: ReplicaSet) {
         let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
         let requeued = self.engine.cache().put_set(placed);

@@ -197,7 +197,7 @@ impl Pods {
         }
     }
 
-    /// Events about all pods that are like the one with the events that were read.
+    /// Events about all pods like the one for which events were read.
     pub(super) fn events(&self) -> Vec<Value> {
         let about = self.events.first().map(|event| text(event, "/involvedObject/uid")).unwrap_or_default();
         let is_sample = |pod: &&Value| text(pod, "/metadata/uid") == about;

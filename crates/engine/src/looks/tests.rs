@@ -386,8 +386,8 @@ fn what_the_operator_may_not_read_is_no_evidence() {
     assert_eq!(*bench.evidence(), []);
 }
 
-/// Two pages a look. The rollout moves in between, which is no reason to begin again; another fallback, or another list,
-/// is one.
+/// Two pages a look. The rollout moves in between, which is no reason to begin again; another fallback, or another
+/// list, is one.
 #[test]
 fn a_revision_that_moves_all_the_time_is_read_to_the_end() {
     let moved = Awaited { replicas: 4, others: -1, ..judged() };

@@ -7,8 +7,8 @@ use plan::keys::{self, condition, reason};
 use super::codec::{Reader, unsigned};
 use crate::uid::{Uid, from_hex, hex, uuid, uuid_text};
 
-/// A fingerprint that stands before: how many bytes before this one its digest begins. A ReplicaSet has one as an
-/// annotation and as the content of that.
+/// A fingerprint that stands before: how many bytes before this one its digest begins. A ReplicaSet has one twice: in
+/// the annotation, and read from it.
 const AGAIN: u8 = 0x7c;
 /// A UUID: 16 bytes.
 const UUID: u8 = 0x7d;

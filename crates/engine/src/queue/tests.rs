@@ -114,7 +114,7 @@ fn events_that_arrive_together_are_acted_upon_when_they_end_or_last_for_long() {
     bench.advance(Duration::from_millis(6));
     bench.requeue(7);
     assert_eq!(bench.queue.next_due(), Some(started + Duration::from_millis(16)));
-    // The cooldown continues for ever.
+    // The events never stop.
     while bench.queue.take(bench.now).is_none() {
         bench.advance(Duration::from_millis(4));
         bench.requeue(7);
@@ -158,7 +158,7 @@ fn a_cooldown_is_longer_while_others_are_under_way() {
         let written = bench.now;
         bench.queue.cool_down(&7, others, written);
         bench.queue.done(&7);
-        // The key is asked all the same, to see whether there is what it waits for.
+        // A key that cools down is taken all the same, to see whether what it waits for is there.
         bench.requeue(7);
         assert_eq!(bench.queue.next_due(), Some(written + COOLDOWN));
         bench.advance(COOLDOWN);

@@ -59,7 +59,7 @@ impl Limit {
         }
         let took = now.saturating_duration_since(begun);
         if took > self.quickest(took, now) * 3 / 2 + SLOTS_TOLERANCE {
-            // Rollouts that had begun before it was lowered show the time before.
+            // A rollout that began before the limit was lowered shows only how long rollouts took then.
             if self.lowered.is_none_or(|lowered| lowered < begun) {
                 self.lower((self.rollouts * 3 / 4).max(START.min(self.rollouts)), now);
             }

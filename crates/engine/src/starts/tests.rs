@@ -265,7 +265,8 @@ fn what_failed_begins_nothing_and_what_is_declared_anew_does() {
     assert!(is_start(with(FailureAction::Revert), &[newer, failed()]), "it is tried again");
 }
 
-/// A cluster that makes the first pods of this many rollouts at a time
+/// A cluster that makes the first pods of as many rollouts at a time as it has lanes, in 100 ms each. Its pods take
+/// eight seconds to be ready.
 struct Cluster {
     lanes: usize,
     /// Until when each lane is busy, and with what.

@@ -65,8 +65,8 @@ impl<'a> Case<'a> {
         self.observed.answers.evidence.iter().find(|evidence| evidence.uid == set.uid)
     }
 
-    /// FP-5: whether its pods are broken together with those of the fallback. A criterion is met that both meet, or most
-    /// pods of the fallback are gone, and no larger share of this one's is there.
+    /// FP-5: whether its pods are broken together with those of the fallback. A criterion is met that both meet, or
+    /// most pods of the fallback are gone, and no larger share of this one's is there.
     pub(crate) fn has_outage(&self) -> bool {
         let is_short = self.counted.available < self.counted.size;
         let is_broken = is_short && self.is_fallback_broken();

@@ -22,8 +22,8 @@ impl Judgment {
     }
 
     /// Whether a user put a ReplicaSet aside, by going back behind it: to one that ran before it and then after it, and
-    /// that has neither failed since nor stopped among its steps. A pin has no steps. The declared ReplicaSet counts once
-    /// it is good: while nobody knows whether it serves, what ran before it is the way back (FP-6).
+    /// that has neither failed since nor stopped among its steps. A pin has no steps. The declared ReplicaSet counts
+    /// once it is good: while nobody knows whether it serves, what ran before it is the way back (FP-6).
     pub(crate) fn is_aside(&self, sets: &Sets<'_>, index: usize, set: &ReplicaSet) -> bool {
         let own = revision::of(set).or_zero();
         let goes_behind = |(other, by): (usize, &ReplicaSet)| {

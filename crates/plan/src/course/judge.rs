@@ -1,5 +1,5 @@
-//! What each ReplicaSet has shown (FP-1 to FP-5). Without a failure policy, steps, or a request to abort, none is judged:
-//! each is unproven.
+//! What each ReplicaSet has shown (FP-1 to FP-5). Without a failure policy, steps, or a request to abort, none is
+//! judged: each is unproven.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -72,8 +72,8 @@ pub(crate) fn history(clean_up: &CleanUp<'_>, aim: &Aim, moves: &Moves) -> Histo
     History { room, surplus, spare }
 }
 
-/// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused reconcile without a request
-/// for a rollback.
+/// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused reconcile without a
+/// request for a rollback.
 fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
     if matches!(aim.because, Because::Paused) {
         return workload.rollback_to.is_none();
@@ -103,9 +103,9 @@ fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> Deletions {
     Deletions { sets: deleted, is_short: false, deviations }
 }
 
-/// Keeps the number of sets bounded although no rollout completes (NS-2): at the cap the lowest
-/// revisions among idle old ReplicaSets go, before one more is created. The one that a rollback asks
-/// for stays, and the new ReplicaSet is never refused. Upstream has no such bound.
+/// Keeps the number of ReplicaSets bounded although no rollout completes (NS-2): at the cap the lowest revisions among
+/// idle old ReplicaSets go, before one more is created. The one that a rollback asks for stays, and the new ReplicaSet
+/// is never refused. Upstream has no such bound.
 fn make_room(clean_up: &CleanUp<'_>, gone: &[usize]) -> Option<Deletions> {
     if !clean_up.observed.flavour.has_safeguards() {
         return None;
@@ -183,7 +183,7 @@ impl Deletions {
     }
 }
 
-/// Whether a complete rollout has sets beyond the limit.
+/// Whether a complete rollout has ReplicaSets beyond the limit.
 pub(crate) fn has_surplus(workload: &Workload, sets: &Sets<'_>, kept: [Option<usize>; 2]) -> bool {
     surplus(workload, sets, kept, &[]) > 0
 }

@@ -16,7 +16,7 @@ use crate::moves::{recreate, scale};
 /// The ladder of situations. Its order is the policy (S3.5–S3.10).
 ///
 /// # Errors
-/// What the engine has to find out first.
+/// With what the engine has to find out first.
 pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
     unmixed(view, first_that_holds(view, course, request)?)
 }

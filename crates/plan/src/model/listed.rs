@@ -6,7 +6,7 @@ use crate::model::steps::Steps;
 use crate::model::until::Until;
 
 impl Workload {
-    /// How many pods each step updates, the end with them; empty without steps (SP-1).
+    /// How many pods each step updates, the end included; empty without steps (SP-1).
     #[must_use]
     pub fn step_sizes(&self) -> Vec<i64> {
         let steps = Steps(&self.steps);

@@ -50,8 +50,8 @@ pub struct Options {
 /// When a reconcile makes its report.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
-    /// In the reconcile itself: for bad news, for who looks at one reconcile alone, or beside a controller that knows no
-    /// pace.
+    /// In the reconcile itself: for bad news, for who looks at one reconcile alone, or beside a controller that knows
+    /// no pace.
     EachReconcile,
     /// As the operator does it: what can wait does so for a moment, or joins the next report.
     Paced {

@@ -10,8 +10,8 @@ use crate::model::status::Status;
 pub(crate) struct Sets<'a> {
     /// Oldest first, then by name.
     pub(crate) all: Vec<&'a ReplicaSet>,
-    /// Index of the *declared* set: the one of the current template, if it is there. All others
-    /// are *old*, younger ones of the same template too (S4.2).
+    /// Index of the *declared* ReplicaSet: the one of the current template, if it is there. All others are *old*,
+    /// younger ones of the same template too (S4.2).
     pub(crate) declared: Option<usize>,
     /// The numbers of each ReplicaSet, in the same order.
     pub(crate) counted: Vec<Counted>,

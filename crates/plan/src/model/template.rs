@@ -187,7 +187,7 @@ fn raw(value: &(impl Serialize + ?Sized)) -> Box<RawValue> {
 pub enum Json<'a> {
     /// From an object that was read as a whole.
     Tree(&'a Value),
-    /// A template from which the next one took this part unchanged.
+    /// From an object that was read with its template left as a text.
     Text(&'a Template),
 }
 

@@ -70,7 +70,7 @@ impl Outline {
     const LENGTH: usize = 12;
     const PART: usize = 4;
 
-    /// The trigger of a template.
+    /// The outline of a template.
     #[must_use]
     pub fn of<'a>(template: impl Into<Json<'a>>) -> Self {
         let (parts, mut rest) = (RefCell::default(), Vec::new());

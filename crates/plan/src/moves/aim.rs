@@ -37,7 +37,7 @@ pub(crate) struct Aim {
     pub(crate) manner: Manner,
     /// Why all this.
     pub(crate) because: Because,
-    /// Indices of ReplicaSets that do not grow, and lose pods that do not serve first (FP-7, FP-10).
+    /// Indices of ReplicaSets that do not grow. Their pods that do not serve go first (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
     /// Indices of ReplicaSets that get nothing of what R gains: a user went back from them (FP-10).
     pub(crate) left: Vec<usize>,
@@ -66,7 +66,7 @@ pub(crate) enum Gate {
 pub(crate) enum Manner {
     /// Little by little (S6); a change of R is shared out (S8.5).
     Rolling,
-    /// A ReplicaSet at a time (S7). A strategy that nobody knows shares nothing out either.
+    /// One ReplicaSet at a time (S7). A strategy that nobody knows shares nothing out either.
     Whole,
 }
 
@@ -187,7 +187,7 @@ impl Aim {
         )
     }
 
-    /// Whether the Deployment stays, and this operator knows all fields of it.
+    /// Whether the Deployment stays, and no newer operator left anything that this one does not know.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.because, Because::Deleting | Because::NewerSpec(_))
     }

@@ -62,7 +62,7 @@ mod tests {
         Resize { set, from, to }
     }
 
-    /// R 10, surge 1, unavailable 0: set 0 is old, ReplicaSet 1 runs.
+    /// R 10, surge 1, unavailable 0: ReplicaSet 0 is old, ReplicaSet 1 runs.
     #[test]
     fn each_rule_notices_the_pod_that_breaks_it() {
         let broken = |moves: Moves| broken(&sets(&[8, 2]), &aim(), &moves).map(|rule| rule[..4].to_owned());

@@ -75,7 +75,7 @@ fn next(state: State, aim: &Aim) -> State {
     after
 }
 
-/// A ReplicaSet that a plan creates immediately has what it would grow to before the cuts.
+/// A ReplicaSet that a plan creates has, from the start, the size that it would grow to before the cuts.
 fn check_creation(state: State, aim: &Aim) {
     let [kept, other, _] = state;
     let missing = Aim { run: None, ..aim.clone() };

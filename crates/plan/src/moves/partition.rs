@@ -117,7 +117,7 @@ fn olds(sets: &[Counted], aim: &Aim, wanted: i64) -> Vec<Old> {
     olds
 }
 
-/// SP-7: sizes follow R immediately, where a rollout is idle, and where there is no pod.
+/// SP-7: sizes follow R immediately where a rollout rests at its step, and where there is no pod.
 pub(crate) fn at_rest(sets: &[Counted], aim: &Aim) -> Option<Moves> {
     let has_pods = sets.iter().any(Counted::is_active);
     (aim.is_partial() && (aim.is_at_rest || !has_pods && aim.run.is_some())).then(|| {

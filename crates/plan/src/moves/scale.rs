@@ -20,8 +20,8 @@ pub(crate) fn event(sets: &[Counted], aim: &Aim) -> ScalingEvent {
     }
     let several = sets.iter().filter(|set| set.is_active()).count() > 1;
     if several && aim.manner == Manner::Whole && !has_saturated(sets, aim) {
-        // S8.13: there is no proportional scaling under Recreate, and waiting for it would
-        // wait for ever. The rollout itself takes the old ReplicaSets down.
+        // S8.13: there is no proportional scaling under Recreate, and waiting for it would take for ever. The rollout
+        // itself takes the old ReplicaSets down.
         return ScalingEvent { is_event: false, deviation: Some("S8.13") };
     }
     ScalingEvent { is_event: true, deviation: None }

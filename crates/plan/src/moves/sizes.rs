@@ -25,8 +25,8 @@ pub(crate) struct Moves {
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// One size of one ReplicaSet after another. Where both are the same, only what is written beside the size is
-/// brought up to date (S8.9).
+/// One size after another, of one ReplicaSet. Where both are the same, only what is written beside the size is brought
+/// up to date (S8.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resize {
     /// Index of the ReplicaSet.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// R 10, surge 1, unavailable 0: set 0 is old, ReplicaSet 1 runs.
+/// R 10, surge 1, unavailable 0: ReplicaSet 0 is old, ReplicaSet 1 runs.
 pub(crate) fn aim() -> Aim {
     Aim {
         run: Some(1),

@@ -115,7 +115,7 @@ fn report_policy(tally: &Tally<'_>, status: &mut InHand<'_>) {
     if status.ours.bake != course.bake {
         status.edit().ours.bake.clone_from(&course.bake);
     }
-    // A ReplicaSet that runs again after another one starts again without marks.
+    // A ReplicaSet that runs again, after another one ran, starts without marks.
     let has_marks = view.workload().failure_policy.is_some() && tally.target.is_none();
     let revision = tally.revision.filter(|_| has_marks);
     let marks = view.sets.declared().zip(revision).map(|(set, revision)| {

@@ -86,8 +86,8 @@ fn is_failure(decisions: &Decisions<'_>, status: &Status) -> bool {
     !is_known && status.reports_failure(revision) && decisions.course.failure.cause.is_some()
 }
 
-/// Whether the record of a rollback by policy, or of a pin, is still open although it is complete. If its last pods
-/// became available during the write of the previous status, nothing else of the status changes.
+/// Whether the record of a revert, or of a pin, is still open although it is complete. If its last pods became
+/// available during the write of the previous status, nothing else of the status changes.
 pub(crate) fn closes(decisions: &Decisions<'_>, status: &Status) -> bool {
     let is_open = decisions.view.workload().status.ours.rollout.is_some();
     is_open && !decisions.course.situation.is_declared() && decisions.is_complete(status)

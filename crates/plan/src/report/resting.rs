@@ -55,8 +55,8 @@ pub(crate) fn note<'a>(decisions: &Decisions<'_>, mut status: InHand<'a>) -> InH
     status
 }
 
-/// What the rollout waits for at a step, in a sentence without its end. It changes only with what it reports, so that
-/// an idle rollout causes no writes.
+/// What the rollout waits for at a step, in a sentence without its end. It changes only with what it reports, so that a
+/// rollout that waits causes no writes.
 pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
     let (stage, wait) = (decisions.stage()?, decisions.resting()?);
     let replicas = decisions.view.workload().replicas;

@@ -26,7 +26,7 @@ use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use recipes::Range;
 use world::{OWNER, World, template};
 
-/// A run becomes idle within as many reconciles as the recordings of the real controller do.
+/// A run settles within as many reconciles as the recordings of the real controller do.
 const RECONCILES_MAX: usize = 12;
 
 /// As many cases as a few seconds allow, or as many as `PROPTEST_CASES`.
@@ -85,7 +85,7 @@ proptest! {
     ) {
         let told = |story: &stories::Story| recipe.world().that(|it| story.tell(it)).plan();
         prop_assert_eq!(stories::untold(&told(&one)), stories::untold(&told(&other)));
-        // No id appears twice.
+        // No id returns.
         let plan = recipe.world().that(|it| one.tell_all(it)).plan();
         let ids: Vec<i64> = stories::told(&plan).map(|record| record.id).collect();
         prop_assert!(ids.is_sorted_by(|a, b| a < b), "{:?}", ids);

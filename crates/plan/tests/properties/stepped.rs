@@ -53,7 +53,7 @@ fn revision(world: &World, plan: &Plan) -> Option<String> {
     created.or(told.or_else(|| stored(world)).map(|number| number.to_string()))
 }
 
-/// The template of the oldest owned ReplicaSet that carries it.
+/// The revision of the oldest owned ReplicaSet that carries the template.
 fn stored(world: &World) -> Option<i64> {
     let Workload { template, selector, .. } = &world.observed.workload;
     let owned = world.observed.sets.iter().filter(|set| set.controller_uid.as_deref() == Some(OWNER));
@@ -92,7 +92,7 @@ fn sizes(plan: &Plan) -> Vec<(String, i64)> {
 proptest! {
     #![proptest_config(config())]
 
-    /// SP-1: for a rollout that is promoted to the end, all steps together are none.
+    /// SP-1: a rollout that is immediately promoted to the end goes as if it had no steps.
     #[test]
     fn what_is_promoted_at_once_has_the_sizes_of_no_steps(
         recipe in recipes::recipe(Range::Legal), steps in steps(),

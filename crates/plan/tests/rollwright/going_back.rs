@@ -82,8 +82,8 @@ fn an_abort_of_what_is_reverted_opens_no_record() {
     assert_eq!((records(&world), because(&world).as_str()), (before, "Aborted"));
 }
 
-/// A canary that came back to the steps it had left made a good revision one that its user had put aside: the next canary
-/// got all pods, once there were any.
+/// A canary that came back to the steps it had left made a good revision one that its user had put aside: the next
+/// canary got all pods, once there were any.
 #[test]
 fn a_canary_that_never_left_its_steps_puts_nothing_aside() {
     let mut world = stepped(10, &["30%/promoted"]).that(|workload| workload.revision_history_limit = Some(1));

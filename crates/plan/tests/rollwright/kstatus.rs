@@ -263,7 +263,7 @@ fn a_template_that_the_server_never_takes_has_failed_at_once() {
     let before = world.observed.workload.resource_version.clone();
     assert_eq!(refused(&mut world, &invalid, 1), Kstatus::Failed);
     assert_eq!(world.observed.workload.resource_version, before);
-    // The next template starts without it.
+    // The next template starts without that failure.
     world.set_template(template("b"));
     follow(&mut world, is_honest);
 }
@@ -299,7 +299,7 @@ fn the_newest_words_of_the_server_are_shown() {
     assert_eq!(refused(&mut world, &Failure::Refused("limit 4".to_owned()), 301), Kstatus::Failed);
 }
 
-/// The refusal of one ReplicaSet is not reported of the next one.
+/// The refusal of one ReplicaSet is not reported for the next one.
 #[test]
 fn a_refusal_of_pods_is_told_of_the_revision_that_it_is_about() {
     let mut world = fresh();

@@ -157,7 +157,7 @@ fn after_an_outage_the_deadline_begins_again() {
     for seconds in 90..110 {
         let mut world = world.clone();
         play(&mut world, seconds, &["b", "c"]);
-        // The rollout ends in the same second.
+        // The outage ends in the same second.
         come_up(&mut world, &["c"]);
         for _ in 0..5 {
             let plan = world.plan();
@@ -173,7 +173,7 @@ fn after_an_outage_the_deadline_begins_again() {
     let mut bad = world.clone();
     play(&mut world, 60, &[]);
     assert_eq!((memory(&world, &new)["verdict"].clone(), sizes(&world)), (Value::Null, "7+3".to_owned()));
-    // A pod that does not recover has the whole deadline, and no more.
+    // A revision that does not recover has the whole deadline, and no more.
     play(&mut bad, 200, &["c"]);
     assert_eq!(memory(&bad, &new)["verdict"], "Failed");
 }

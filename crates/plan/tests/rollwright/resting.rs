@@ -91,7 +91,8 @@ fn a_pause_that_stood_still_has_its_whole_time() {
     assert!((10.0..11.1).contains(&took.as_secs_f64()), "{took}");
 }
 
-/// HI-1: a pin goes together with all replicas while its rollout runs. The record that is open then is that of the rest.
+/// HI-1: a pin goes together with all replicas while its rollout runs. The record that is open then is that of the
+/// rest.
 #[test]
 fn without_replicas_a_rest_after_a_pin_has_its_record() {
     let mut world = stepped(10, &["30%/promoted"]);

@@ -120,7 +120,7 @@ fn a_rollout_waits_at_a_step_until_somebody_promotes_it() {
     assert_eq!([known.step, known.of, known.updated, known.want], [1, 4, 1, 1].map(Some));
     assert!(known.resting_since.is_some());
     assert_eq!(world.plan().why.to_string(), reconciling(&world));
-    // An idle rollout causes no writes, however long it is idle.
+    // A rollout that rests at a step causes no writes, however long it rests.
     world.now += SignedDuration::from_hours(100);
     assert_eq!((play(&mut world, 20, &[]).writes, world.plan().requeue), (0, Requeue::OnChange));
 }
@@ -240,7 +240,7 @@ fn a_first_rollout_has_no_steps() {
     });
     let played = play(&mut world, 10, &[]);
     assert_eq!((played.path.last().unwrap().as_str(), world.kstatus()), ("10", Kstatus::Current));
-    // The position stays so while the Deployment is scaled, whatever is lost of the status.
+    // The first rollout gets no steps while the Deployment is scaled, either, whatever is lost of the status.
     let mut world = ours().that(|it| (it.replicas, it.steps) = (10, steps(&["1/promoted"])));
     play(&mut world, 1, &["a"]);
     let name = named(&world, "a");
@@ -331,7 +331,7 @@ fn scaling_at_a_step_keeps_its_share_and_adds_no_surge() {
     assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep");
 }
 
-/// Also a rollout in transit can be paused, and its time restarts.
+/// A rollout in transit can be paused, too, and its time restarts.
 #[test]
 fn a_pause_holds_the_step_and_its_sizes_follow_r() {
     let mut world = stepped(10, &["30%/600"]);

@@ -94,8 +94,8 @@ fn a_set_that_was_there_was_found() {
     }
 }
 
-/// The revision of a ReplicaSet that was deleted by hand is given again: by that number, the next reconcile
-/// would not know the ReplicaSet for a new one.
+/// The revision of a ReplicaSet that was deleted by hand is given again: by that number, the next reconcile would not
+/// recognize the ReplicaSet as a new one.
 #[test]
 fn a_creation_that_the_next_reconcile_would_not_notice_is_told_at_once() {
     let mut world = replacing_one();

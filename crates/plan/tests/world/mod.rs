@@ -208,7 +208,7 @@ impl World {
         self
     }
 
-    /// Adds a ReplicaSet; sets are younger in the order in which they are added.
+    /// Adds a ReplicaSet; ReplicaSets are younger in the order in which they are added.
     pub(crate) fn with(mut self, set: Set) -> Self {
         let added = self.replica_set(set);
         self.observed.sets.push(added);

@@ -42,7 +42,7 @@ fn half_way(flavour: Flavour, old_size: i64, new_size: i64) -> World {
     known(world, "2")
 }
 
-/// A reconcile before reported the new ReplicaSet, in conditions and revision.
+/// An earlier reconcile reported the new ReplicaSet, in conditions and revision.
 fn known(mut world: World, revision: &str) -> World {
     progressing(&mut world, reason::REPLICA_SET_UPDATED, "True");
     let workload = &mut world.observed.workload;
@@ -70,7 +70,7 @@ fn with_idle(mut world: World, count: usize) -> World {
     world
 }
 
-/// Its rollout is complete, and the status reports so.
+/// Its rollout is complete, and the status reports that.
 fn complete(flavour: Flavour) -> World {
     let mut world = fresh(flavour).with(old(flavour, "b", 0, "1")).with(old(flavour, "a", 10, "2"));
     world.settle(5);

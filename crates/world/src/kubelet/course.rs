@@ -11,26 +11,26 @@ use crate::object::Object;
 /// What the containers of a pod do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The pods run.
+    /// The containers run.
     Runs,
     /// An image cannot be pulled.
     ImagePull,
-    /// The pods wait for what [`WAITS`] names.
+    /// The containers wait for what [`WAITS`] names.
     Waits,
     /// A container ends soon after each start.
     Crashes {
         /// Time between two restarts.
         every: Duration,
     },
-    /// The pods run, and a container ends so long after each start, whether the pod was ready by then or not. One that
-    /// is never ready waits for its next start in between.
+    /// The containers run, and one of them ends this long after each start, whether the pod was ready by then or not.
+    /// One that is never ready waits for its next start in between.
     Restarts {
         /// Time from a start to its end.
         every: Duration,
     },
-    /// The pods run and end well.
+    /// The containers run and end well.
     Completes,
-    /// The pods run and end with an error.
+    /// The containers run and end with an error.
     Fails,
 }
 

@@ -193,7 +193,7 @@ impl Report {
         let ip = format!("10.{second}.{third}.{fourth}");
         let containers = self::containers(&self.spec, "containers");
         let any = |part: &str| containers.iter().any(|container| image(container).contains(part));
-        // When no image names a container, it is all of them.
+        // When no image names the culprit, all containers are culprits.
         let culprits = Culprits {
             are_named: any(culprit(shown.shape)),
             waits: waits(&self.metadata).unwrap_or_default(),
@@ -258,7 +258,6 @@ pub(super) fn node_in(spec: &Value) -> &str {
     spec.get("nodeName").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The image of a container.
 pub(super) fn image(container: &Value) -> &str {
     container.get("image").and_then(Value::as_str).unwrap_or_default()
 }

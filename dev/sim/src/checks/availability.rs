@@ -74,7 +74,7 @@ pub(super) fn new_set_stays(write: &Accepted<'_>) -> Verdict {
 pub(crate) struct Floor {
     workload: String,
     established: i64,
-    /// The pods that the oldest decision about a cut knew of, by set.
+    /// The pods that the oldest decision about a cut knew of, by ReplicaSet.
     bases: BTreeMap<String, u64>,
     /// Pods that a decision counted although the sizes had no room for them any more: what a ReplicaSet
     /// last reported counts (S6.10), before its controller has followed its size.

@@ -1,5 +1,5 @@
-//! FP-1, FP-2, FP-4, FP-5 where pods are the evidence: what the operator read was so while it read, and what nobody read
-//! is neither for nor against a revision.
+//! FP-1, FP-2, FP-4, FP-5 where pods are the evidence: what the operator read was so while it read, and what nobody
+//! read is neither for nor against a revision.
 
 use jiff::{SignedDuration, Timestamp};
 use plan::intstr::IntOrPercent;
@@ -13,8 +13,8 @@ use crate::signs::{When, Window};
 use crate::truth::Truth;
 use crate::verdict::{fallback, inferred, memory};
 
-/// This many seconds after its pods have shown enough, a revision has failed: a look comes every 15 s, in pages, and in
-/// line with those at other Deployments.
+/// This many seconds after its pods have shown enough, a revision has failed: a look comes every 15 s, in pages, and
+/// waits in line behind those at other Deployments.
 const READ_WITHIN: i64 = 45;
 /// A write may be under way for this many seconds.
 const SLOW: i64 = 10;
@@ -35,7 +35,7 @@ fn before(time: Timestamp, seconds: i64) -> Timestamp {
     time.checked_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
 }
 
-/// The ReplicaSet with pods that the declared ones are compared with.
+/// The ReplicaSet with the pods to compare the declared ones with.
 fn compared<'a>(
     workload: &Workload,
     sets: &[&'a ReplicaSet],
@@ -148,8 +148,8 @@ fn shared(
     }
 }
 
-/// FP-1: with restarts as a criterion, a revision that is judged is good only after its pods were read once more: a look
-/// that began when it had baked came to its end.
+/// FP-1: with restarts as a criterion, a revision that is judged is good only after its pods were read once more: a
+/// look that began when it had baked came to its end.
 pub(super) fn good_is_read(write: &Accepted<'_>) -> Option<Verdict> {
     let said = Said::of(write).filter(|said| said.is("Good") && !said.was("Good"))?;
     let view = write.view();

@@ -7,7 +7,7 @@ use crate::checks::{Verdict, steps};
 use crate::truth::Truth;
 use crate::verdict::{Running, running};
 
-/// One active ReplicaSet, the new one, of the right size; all pods available; and the status reports so.
+/// One active ReplicaSet, the new one, of the right size; all pods available; and the status reports that.
 pub(crate) fn converged(truth: &Truth, flavour: Flavour, is_alone: bool) -> Verdict {
     let Some(workload) = truth.workload.as_deref() else { return Err("there is no Deployment".to_owned()) };
     if truth.pinned().is_some_and(|pinned| pinned.is_none()) {
@@ -86,7 +86,7 @@ fn standing_is_told(workload: &plan::Workload, is_declared: bool) -> Verdict {
     }
 }
 
-/// FP-6: somebody has to act, and the status reports so, unless it is paused anyway.
+/// FP-6: somebody has to act, and the status reports that, unless it is paused anyway.
 fn failure_is_told(workload: &plan::Workload) -> Verdict {
     let stalled = workload.status.condition("Stalled").map(|it| it.reason.as_str());
     let is_told = workload.paused || matches!(stalled, Some("RolloutFailed" | "NoGoodRevision"));

@@ -139,8 +139,8 @@ impl Meant {
         }
     }
 
-    /// UM-6, UM-20: no rollout has a second record. Another one of the same revision begins if somebody has done something
-    /// since.
+    /// UM-6, UM-20: no rollout has a second record. Another one of the same revision begins if somebody has done
+    /// something since.
     pub(super) fn recorded(&mut self, truth: &Truth) -> Option<Verdict> {
         let workload = truth.workload.as_deref()?;
         let record = workload.status.ours.rollout.as_deref()?;

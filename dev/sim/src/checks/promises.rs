@@ -14,7 +14,7 @@ use crate::walk;
 /// Times in a status are whole seconds.
 pub(crate) const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 
-/// When the time of the step ends at which this status shows a rest (SP-5).
+/// When the time ends of the step at which the rollout rests, by this status (SP-5).
 pub(crate) fn due(workload: &Workload) -> Option<Timestamp> {
     let status = &workload.status;
     let is_current = status.observed_generation == workload.generation;

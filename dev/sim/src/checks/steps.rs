@@ -350,7 +350,7 @@ pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
     })
 }
 
-/// LV-1 where somebody has to promote it: the sizes of the step, all available, and the status reports so.
+/// LV-1 where somebody has to promote it: the sizes of the step, all available, and the status reports that.
 pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     let workload = truth.workload.as_deref()?;
     let (steps, new) = (steps(workload)?, truth.new_set()?);

@@ -105,7 +105,7 @@ pub(super) fn stored_first(write: &Accepted<'_>) -> Option<Verdict> {
     })
 }
 
-/// FP-2, FP-4: a revision that failed by itself was late, and it was the one to judge.
+/// FP-2, FP-4: a revision that failed by itself was late, and nothing excused it from judgment.
 pub(super) fn failure_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let said = Said::of(write).filter(Said::fails)?;
     let (view, number) = (write.view(), revision(said.set));

@@ -26,7 +26,7 @@ impl Operator {
         };
         let owner = entry.set.controller_uid.as_deref();
         let Some(of) = owner.and_then(|uid| self.owner(&entry.namespace, uid)) else {
-            // A new label may be news for anybody.
+            // A ReplicaSet without a known owner may be news for anybody.
             self.conduct.keys.values_mut().for_each(|known| known.is_stirred = true);
             return false;
         };

@@ -104,7 +104,7 @@ impl Engine<'_> {
         self.store.get(&Key::new(Resource::ReplicaSets, namespace, name)).cloned()
     }
 
-    /// A name was taken by this one. Whether nobody else has a hand in the Deployment's sets.
+    /// A name was taken by this one. Whether nobody else has a hand in the Deployment's ReplicaSets.
     fn note_taken(&mut self, of: Which, there: Option<&Object>) -> bool {
         let Some(subject) = self.subjects.get_mut(of) else { return false };
         subject.marks.taken.extend(there.map(|there| there.name().to_owned()));

@@ -17,8 +17,8 @@ pub(super) fn floods(seed: u64) -> bool {
     seed % 8 == 7
 }
 
-/// The scenario of the others, all in one namespace: turns among theirs are another matter. Most are small, so that many
-/// are played.
+/// The scenario of the others, all in one namespace: turns among theirs are another matter. Most are small, so that
+/// many are played.
 pub(super) fn of(seed: u64) -> Scenario {
     if floods(seed) {
         return calm(seed);
