@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod talk;
+use crate::talk;
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

@@ -368,7 +368,7 @@ fn the_picture_of_rooms_shows_all_arrows() {
         std::fs::write(&path, format!("{plan}\n")).unwrap();
     }
     let stored: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    assert_eq!(stored, plan, "UPDATE=1 cargo test -p engine --test circles, and make pictures");
+    assert_eq!(stored, plan, "UPDATE=1 cargo test -p engine circles, and make pictures");
 }
 
 #[test]

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-mod world;
-
+use crate::world::{World, set, template, world};
 use jiff::SignedDuration;
 use plan::keys::{condition, reason};
 use plan::{Action, Blocker, Event, Findings, Flavour, Plan, Status, TargetRecord};
-use world::{World, set, template, world};
 
 /// One replica, rolled out to `b`, with a pod that does not start. The status is as it should be.
 fn stuck(flavour: Flavour) -> World {

@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-mod world;
-
+use crate::world::{OWNER, World, set, template, world};
 use plan::keys::{CHANGED_BY, FINGERPRINTS, OUR_PREFIX, condition};
 use plan::{Action, Flavour, Map, Plan, Pod, Status, Strategy};
-use world::{OWNER, World, set, template, world};
 
 /// All differences, with what each is about. A new one needs a line here and a reason.
 const METHODS: [(&str, &str); 12] = [
@@ -62,7 +60,7 @@ fn annotated(flavour: Flavour) -> World {
     })
 }
 
-fn of(image: &str, size: i64, revision: &str) -> world::Set {
+fn of(image: &str, size: i64, revision: &str) -> crate::world::Set {
     set(image, size).without_fingerprint().revision(revision).scaled_for("3", "4")
 }
 

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
-mod world;
-
+use crate::world::{Server, fingerprint, ours, set, template};
 use plan::template::{Fingerprint, Json, Template, pod_template_hash};
 use plan::{Action, Flavour, Outline, equality};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use world::{Server, fingerprint, ours, set, template};
 
 const WARNING: &str = "\
 a fingerprint or a pod-template-hash is no longer what it was. They are stored on every \

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-mod world;
-
+use crate::world::{World, ours, set, template, world};
 use jiff::{SignedDuration, Timestamp};
 use plan::keys::condition;
 use plan::{Action, Flavour, Plan, Requeue, Status};
-use world::{World, ours, set, template, world};
 
 const BOTH: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
 const SECOND: SignedDuration = SignedDuration::from_secs(1);

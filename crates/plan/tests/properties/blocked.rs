@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use crate::recipes::{self, Range};
-use crate::stories;
+use crate::properties::recipes::{self, Range};
+use crate::properties::stories;
 use crate::world::World;
 
 fn blocker() -> impl Strategy<Value = Blocker> {
@@ -75,7 +75,7 @@ fn decided(world: &World, plan: &Plan) -> Vec<(Action, Vec<&'static str>)> {
 }
 
 proptest! {
-    #![proptest_config(crate::config())]
+    #![proptest_config(crate::properties::config())]
 
     #[test]
     fn records_and_blockers_decide_nothing(

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use crate::recipes::{self, Range};
+use crate::properties::recipes::{self, Range};
+use crate::properties::{config, invariants};
 use crate::world::{OWNER, World};
-use crate::{config, invariants};
 
 /// Steps, and whether a good revision has none.
 fn steps() -> impl Strategy<Value = (Vec<UpdateStep>, bool)> {

@@ -2,7 +2,7 @@
 
 use plan::{Action, Failure, Flavour, Map, Verdict};
 
-use crate::check;
+use crate::rollwright::check;
 use crate::world::{SUMMARIES, Set, World, ours, set, world};
 
 fn rolling_out() -> World {

@@ -5,8 +5,8 @@ use plan::keys::{ROLLOUT, condition};
 use plan::{FailureAction, Marks, Pod, Strategy};
 use serde_json::Value;
 
-use crate::failing::{good, memory, named, play, policy};
-use crate::pinning::{complete, says, target};
+use crate::rollwright::failing::{good, memory, named, play, policy};
+use crate::rollwright::pinning::{complete, says, target};
 use crate::world::{Kstatus, template};
 
 /// Paused for longer than the deadline, late or not before: the deadline begins when it is resumed.

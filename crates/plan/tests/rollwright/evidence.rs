@@ -8,8 +8,8 @@ use plan::keys::{ABORT, RETRY, REVISION, ROLLOUT, condition};
 use plan::{Action, Blocker, Evidence, FailureAction, FailurePolicy, Findings, Marks, Restarts};
 use serde_json::Value;
 
-use crate::failing::{good, memory, named, play, policy};
-use crate::pinning::{count, says, target};
+use crate::rollwright::failing::{good, memory, named, play, policy};
+use crate::rollwright::pinning::{count, says, target};
 use crate::world::{Kstatus, World, template};
 
 /// Fails by evidence alone.

@@ -6,7 +6,7 @@ use plan::keys::{ABORT, RETRY, REVISION, ROLLOUT, condition};
 use plan::{Event, FailureAction, FailurePolicy};
 use serde_json::Value;
 
-use crate::pinning::{complete, count, label, says, settle, sizes, target};
+use crate::rollwright::pinning::{complete, count, label, says, settle, sizes, target};
 use crate::world::{Kstatus, World, ours, set, template};
 
 pub(crate) fn policy(action: FailureAction) -> Option<FailurePolicy> {

@@ -5,10 +5,10 @@ use plan::keys::{ABORT, DESIRED_REPLICAS, RETRY, condition};
 use plan::{FailureAction, FailurePolicy, Pin, Requeue};
 use serde_json::{Value, json};
 
-use crate::evidence::{by, read, restarts};
-use crate::failing::{memory, named, policy};
-use crate::pinning::{count, says, target};
-use crate::stepping::{play, promote, sizes, stepped, steps};
+use crate::rollwright::evidence::{by, read, restarts};
+use crate::rollwright::failing::{memory, named, policy};
+use crate::rollwright::pinning::{count, says, target};
+use crate::rollwright::stepping::{play, promote, sizes, stepped, steps};
 use crate::world::{Kstatus, World, template};
 
 /// Revision 3 rests at 30 % for ten minutes.

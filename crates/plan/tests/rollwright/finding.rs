@@ -3,7 +3,7 @@
 use plan::selector::LabelSelector;
 use plan::{Flavour, Map};
 
-use crate::check;
+use crate::rollwright::check;
 use crate::world::{Server, fingerprint, ours, set, template, world};
 
 const CREATES: &str = "create (new) size=3 desired-replicas=3 max-replicas=4 revision=1 fingerprints=<a>";

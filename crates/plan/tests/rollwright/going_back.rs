@@ -3,10 +3,10 @@
 use plan::FailureAction;
 use plan::keys::{ABORT, ROLLOUT};
 
-use crate::failing::{self, memory, named, policy};
-use crate::meant::all;
-use crate::pinning::target;
-use crate::stepping::{play, stepped};
+use crate::rollwright::failing::{self, memory, named, policy};
+use crate::rollwright::meant::all;
+use crate::rollwright::pinning::target;
+use crate::rollwright::stepping::{play, stepped};
 use crate::world::{World, template};
 
 /// A change of R gave a canary more pods, although a user had gone back from it.

@@ -9,9 +9,9 @@ use plan::{
 };
 use serde_json::Value;
 
-use crate::evidence::{by, read, restarts, rolling};
-use crate::failing::{come_up, good, memory, named, play, policy};
-use crate::pinning::{complete, count, says, target};
+use crate::rollwright::evidence::{by, read, restarts, rolling};
+use crate::rollwright::failing::{come_up, good, memory, named, play, policy};
+use crate::rollwright::pinning::{complete, count, says, target};
 use crate::world::{Kstatus, World, set, template};
 
 #[test]

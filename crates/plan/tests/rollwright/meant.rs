@@ -6,9 +6,9 @@ use plan::keys::{ABORT, RETRY, ROLLOUT, condition};
 use plan::{FailureAction, Outcome, Pin, Record, Requeue, Trigger};
 use serde_json::Value;
 
-use crate::failing::{come_up, memory, named, policy};
-use crate::pinning::{says, target};
-use crate::stepping::{play, promote, sizes, step, stepped, steps};
+use crate::rollwright::failing::{come_up, memory, named, policy};
+use crate::rollwright::pinning::{says, target};
+use crate::rollwright::stepping::{play, promote, sizes, step, stepped, steps};
 use crate::world::{World, template};
 
 /// Sizes of all ReplicaSets, oldest first.
@@ -98,7 +98,7 @@ fn what_was_pinned_away_is_no_fallback() {
             revert.as_mut().unwrap().bake_seconds = 1000;
             it.failure_policy = revert;
         });
-        world.observed.workload.steps = crate::stepping::steps(list);
+        world.observed.workload.steps = crate::rollwright::stepping::steps(list);
         world.observed.workload.pin = None;
         world.set_template(template("c"));
         // The rollout becomes complete, and is given up while it bakes.

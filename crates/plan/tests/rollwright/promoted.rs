@@ -5,8 +5,8 @@ use plan::keys::{ABORT, RETRY, ROLLOUT};
 use plan::{Action, Author, Outcome, Promotion, Record, Trigger};
 use serde_json::{Value, json};
 
-use crate::failing::{come_up, memory, named};
-use crate::stepping::{Played, example, play, promote, stepped};
+use crate::rollwright::failing::{come_up, memory, named};
+use crate::rollwright::stepping::{Played, example, play, promote, stepped};
 use crate::world::{World, template};
 
 /// A promotion by a field manager.

@@ -2,9 +2,9 @@
 
 use plan::keys::{PROMOTE, ROLLOUT};
 
-use crate::failing::{memory, named};
-use crate::pinning::{count, target};
-use crate::stepping::{example, play, promote, sizes, stepped, steps};
+use crate::rollwright::failing::{memory, named};
+use crate::rollwright::pinning::{count, target};
+use crate::rollwright::stepping::{example, play, promote, sizes, stepped, steps};
 use crate::world::template;
 
 /// SP-2.

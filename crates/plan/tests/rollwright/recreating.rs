@@ -2,8 +2,8 @@
 
 use plan::{FailureAction, Pin, Pod, Strategy, Why};
 
-use crate::check;
-use crate::failing::{good, named, play};
+use crate::rollwright::check;
+use crate::rollwright::failing::{good, named, play};
 use crate::world::{Set, World, ours, set, template};
 
 fn recreate() -> World {

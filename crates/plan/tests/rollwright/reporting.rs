@@ -4,7 +4,7 @@ use plan::intstr::IntOrPercent;
 use plan::keys::{CHANGE_CAUSE, LAST_APPLIED, MANAGED_LABEL, REVISION};
 use plan::{Action, Failure, Map, Plan, Planned, Strategy, Verdict};
 
-use crate::check;
+use crate::rollwright::check;
 use crate::world::{World, ours, set};
 
 fn in_step(image: &str, size: i64, revision: &str) -> crate::world::Set {

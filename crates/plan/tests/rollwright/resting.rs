@@ -4,8 +4,8 @@ use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
 use plan::{Action, Failure, Pin, Planned, Strategy, Until, Verdict};
 
-use crate::failing::{come_up, named};
-use crate::stepping::{play, promote, sizes, step, stepped};
+use crate::rollwright::failing::{come_up, named};
+use crate::rollwright::stepping::{play, promote, sizes, step, stepped};
 use crate::world::{World, template};
 
 /// Revision 3 of ten pods on its way through these steps, without surge.

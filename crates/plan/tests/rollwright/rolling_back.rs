@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use plan::keys::CHANGE_CAUSE;
 use plan::{Action, Failure, Verdict};
 
-use crate::check;
+use crate::rollwright::check;
 use crate::world::{Set, World, fingerprint, ours, set, template};
 
 fn revision(image: &str, size: i64, revision: &str) -> Set {

@@ -6,8 +6,8 @@ use plan::keys::{PROMOTE, condition};
 use plan::{Action, Event, Record, Requeue, Strategy, Until, UpdateStep};
 use serde_json::{Value, json};
 
-use crate::failing::{come_up, memory, named};
-use crate::pinning::{count, label, says, settle};
+use crate::rollwright::failing::{come_up, memory, named};
+use crate::rollwright::pinning::{count, label, says, settle};
 use crate::world::{Kstatus, World, ours, set, template};
 
 /// Steps as `updated`, or `updated/promoted`, or `updated/seconds`.

@@ -2,9 +2,9 @@
 
 use plan::{Action, Failure, Flavour, Plan, Verdict};
 
-use crate::situations::{fresh, grown_and_cut, into_room, old, rolled_back, set_of, without_room};
 use crate::world::World;
-use crate::{line, steps};
+use crate::writes::situations::{fresh, grown_and_cut, into_room, old, rolled_back, set_of, without_room};
+use crate::writes::{line, steps};
 
 /// Which write is refused, and how.
 pub(crate) struct Refusal {

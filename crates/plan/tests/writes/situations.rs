@@ -10,8 +10,8 @@ use plan::{Condition, Flavour, Map, RecentRollback, RollbackRecord, Strategy};
 
 pub(crate) use rolling_out::{grown_and_cut, into_room, without_room};
 
-use crate::Situation;
 use crate::world::{Set, World, fingerprint, set, world};
+use crate::writes::Situation;
 
 pub(crate) fn all() -> Vec<Situation> {
     [ladder(), owner_changes(), paused(), rollback(), scaling(), rolling_out::all()].concat()

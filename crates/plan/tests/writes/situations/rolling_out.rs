@@ -5,8 +5,8 @@ use plan::keys::reason;
 use plan::{Flavour, Pod, SetFailure, Strategy};
 
 use super::{complete, fresh, half_way, known, old, progressing, set_of, with_idle};
-use crate::Situation;
 use crate::world::{World, fingerprint};
+use crate::writes::Situation;
 
 pub(super) fn all() -> Vec<Situation> {
     [creation(), rolling(), ending(), recreate(), pace()].concat()

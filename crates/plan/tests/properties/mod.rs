@@ -1,7 +1,7 @@
 //! What holds for every snapshot, on random ones.
 //!
 //! On failure proptest prints the smallest snapshot it finds and the seed (`cc …`), which a
-//! file `main.regressions` beside this one replays.
+//! file `mod.regressions` beside this one replays.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
@@ -10,8 +10,6 @@ mod invariants;
 mod recipes;
 mod stepped;
 mod stories;
-#[path = "../world/mod.rs"]
-mod world;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -23,8 +21,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 
+use crate::world::{OWNER, World, template};
 use recipes::Range;
-use world::{OWNER, World, template};
 
 /// A run settles within as many reconciles as the recordings of the real controller do.
 const RECONCILES_MAX: usize = 12;
@@ -144,7 +142,7 @@ fn highest_revision(world: &World) -> i64 {
     let number =
         |set: &ReplicaSet| Revision::read(set.annotations.get(REVISION).map(String::as_str)).or_zero();
     let own = world.observed.sets.iter().filter(|set| set.controller_uid.as_deref() == Some(OWNER));
-    own.filter(|set| world::selector().matches(&set.labels)).map(number).max().unwrap_or(0).max(0)
+    own.filter(|set| crate::world::selector().matches(&set.labels)).map(number).max().unwrap_or(0).max(0)
 }
 
 /// The plan as far as it gets when the server refuses the status.

@@ -26,10 +26,8 @@ mod rolling_back;
 mod stepping;
 mod telling;
 mod transitions;
-#[path = "../world/mod.rs"]
-mod world;
 
-use world::World;
+use crate::world::World;
 
 /// Runs one reconcile for each entry of `reconciles` and compares what happened in it: the planner's
 /// questions, its changes of owner, its actions and its events.

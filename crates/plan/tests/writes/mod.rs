@@ -7,16 +7,14 @@
 
 mod refusals;
 mod situations;
-#[path = "../world/mod.rs"]
-mod world;
 
+use crate::world::{World, render, render_action};
 use plan::{Action, Flavour, Plan, Status, Step};
-use world::{World, render, render_action};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/writes.txt");
 const HEAD: &str = "\
 # The order of writes, by situation and API: questions, claims and writes of one pass, each in a line.
-# Made by crates/plan/tests/writes; UPDATE=1 cargo test -p plan --test writes writes it anew.
+# Made by crates/plan/tests/writes; UPDATE=1 cargo test -p plan writes writes it anew.
 ";
 
 /// A named situation, on either API.

@@ -1,0 +1,13 @@
+//! The tests of the planner, as one program: what they share is compiled and linked once.
+
+mod blockers;
+mod flavour;
+mod golden;
+mod pace;
+mod properties;
+mod rollwright;
+mod shape;
+mod structure;
+mod trigger;
+mod world;
+mod writes;
