@@ -7,24 +7,26 @@
 //!
 //! This is only the state machine: it waits for nothing, and every call passes the time to it.
 
+mod item;
 mod news;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::hash::Hash;
+use std::mem;
 use std::time::{Duration, Instant};
 
 use crate::durations::{
     BACKOFF_BASE, BACKOFF_MAX, BUCKET_DEBT_MAX, BUCKET_INTERVAL, COALESCE, COOLDOWN, COOLDOWN_FOR_OTHERS,
     COOLDOWN_MAX, GATHER_MAX, HEED_AFTER,
 };
-
 use crate::waits::{Reason, Wait};
 
+use item::{Cooldown, Failures, Gathering, InWork, Item};
 pub use news::Cause;
 
-/// When this many keys are known to cool down, those that do so no more are forgotten.
-const KEYS_MANY: usize = 64;
+/// When this many keys are known, the queue forgets the idle ones.
+const ITEMS_MANY: usize = 64;
 /// From this many failures in a row on (that is, delays from 640 ms), an event does not requeue a key immediately. It
 /// does so after [`HEED_AFTER`], or at the end of its delay if that is sooner.
 const FAILURES_MANY: u32 = 8;
@@ -34,56 +36,16 @@ const BUCKET_SIZE: u32 = 100;
 /// A queue of keys; see the module.
 pub struct Queue<K> {
     ready: VecDeque<K>,
-    /// What waits for a worker, and since when.
-    dirty: HashMap<K, Instant>,
-    /// What is in work.
-    processing: HashMap<K, InWork>,
+    items: HashMap<K, Item>,
+    /// When this many are known, the queue forgets the idle ones.
+    items_many: usize,
     /// How many keys have come to be worked on so far.
     added: u64,
-    /// Until when each delayed key waits, and why. Entries of `timers` that disagree are out of date.
-    due: HashMap<K, Wait>,
+    /// Times at which keys become due. Those that disagree with the wait of their key are out of date.
     timers: BinaryHeap<Reverse<(Instant, K)>>,
-    failures: HashMap<K, Failures>,
-    /// Events that have come, and have not led to a reconcile yet.
-    gathering: HashMap<K, Gathering>,
-    /// Until when what happens to each key follows closely on what happened before.
-    lively: HashMap<K, Instant>,
-    /// When this many keys are known to be lively, those that are so no more are forgotten.
-    lively_many: usize,
-    cooldowns: HashMap<K, Cooldown>,
-    /// Keys with bad news that the status has to report.
-    urgent: HashSet<K>,
     /// When the bucket is empty no more: the "theoretical arrival time" of a leaky bucket.
     bucket: Instant,
     is_closed: bool,
-}
-
-/// One key in work.
-struct InWork {
-    since: Instant,
-    /// For bad news.
-    is_hurried: bool,
-}
-
-/// Events of one key.
-#[derive(Clone, Copy)]
-struct Gathering {
-    began: Instant,
-    due: Instant,
-}
-
-/// What follows a write.
-#[derive(Clone, Copy)]
-struct Cooldown {
-    /// Until then the key heeds no event.
-    least: Instant,
-    /// Until then it may wait for more.
-    most: Instant,
-}
-
-struct Failures {
-    count: u32,
-    due: Instant,
 }
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
@@ -92,29 +54,34 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub fn new(now: Instant) -> Self {
         Self {
             ready: VecDeque::new(),
-            dirty: HashMap::new(),
-            processing: HashMap::new(),
+            items: HashMap::new(),
+            items_many: ITEMS_MANY,
             added: 0,
-            due: HashMap::new(),
             timers: BinaryHeap::new(),
-            failures: HashMap::new(),
-            gathering: HashMap::new(),
-            lively: HashMap::new(),
-            lively_many: KEYS_MANY,
-            cooldowns: HashMap::new(),
-            urgent: HashSet::new(),
             bucket: now,
             is_closed: false,
+        }
+    }
+
+    fn item(&mut self, key: &K) -> &mut Item {
+        self.items.entry(key.clone()).or_default()
+    }
+
+    fn forget_idle(&mut self, now: Instant) {
+        if self.items.len() >= self.items_many {
+            self.items.retain(|_, item| !item.is_idle(now));
+            self.items_many = ITEMS_MANY.max(2 * self.items.len());
         }
     }
 
     /// Something happened that concerns these keys.
     pub fn requeue(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
         for key in keys {
-            if let Some(failing) = self.failures.get(&key).filter(|failing| failing.count >= FAILURES_MANY) {
+            let item = self.item(&key);
+            if let Some(failing) = item.failures.filter(|failing| failing.count >= FAILURES_MANY) {
                 let due = failing.due.clamp(now + COALESCE, now + HEED_AFTER);
                 self.delay(key, due, Reason::BackingOff);
-            } else if self.is_quiet(&key, now) {
+            } else if item.is_quiet(now) {
                 self.add_now(key, now);
             } else {
                 self.gather(key, now);
@@ -124,38 +91,38 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// Look at this key again at the end of its wait, or when something happens before.
     pub fn wait(&mut self, key: K, wait: Wait) {
-        self.hurry_again(&key);
+        self.item(&key).hurry_again();
         self.delay(key, wait.until, wait.reason);
     }
 
     /// The key's attempt failed: it comes again, later each time. Returns the delay and how
     /// often it has failed in a row.
     pub fn add_failed(&mut self, key: K, now: Instant) -> (Duration, u32) {
-        self.hurry_again(&key);
-        let (due, count) = self.next_attempt(&key, now);
+        self.item(&key).hurry_again();
+        let Failures { count, due } = self.next_attempt(&key, now);
         self.delay(key, due, Reason::BackingOff);
         (due.saturating_duration_since(now), count)
     }
 
     /// The key's attempt succeeded.
     pub fn succeeded(&mut self, key: &K) {
-        self.failures.remove(key);
+        if let Some(item) = self.items.get_mut(key) {
+            item.failures = None;
+        }
     }
 
     /// The key in work has written to the cluster. What happens within the next moment is looked at
     /// together, unless there is bad news; `others` are under way besides.
     pub fn cool_down(&mut self, key: &K, others: usize, now: Instant) {
-        if self.urgent.contains(key) {
+        let item = self.item(key);
+        if item.is_urgent {
             return;
         }
         let others = u32::try_from(others).unwrap_or(u32::MAX);
         let most = COOLDOWN.saturating_add(COOLDOWN_FOR_OTHERS.saturating_mul(others)).min(COOLDOWN_MAX);
         let cooldown = Cooldown { least: now + COOLDOWN, most: now + most };
-        if self.cooldowns.len() >= KEYS_MANY {
-            self.cooldowns.retain(|_, cooldown| cooldown.most > now);
-        }
-        self.cooldowns.insert(key.clone(), cooldown);
-        if self.dirty.remove(key).is_some() {
+        item.cooldown = Some(cooldown);
+        if item.dirty.take().is_some() {
             self.delay(key.clone(), cooldown.least, Reason::Cooldown);
         }
     }
@@ -163,13 +130,14 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Until when this key may continue to cool down, if what it waits for is not there yet.
     #[must_use]
     pub fn cooldown_until(&self, key: &K, now: Instant) -> Option<Instant> {
-        self.cooldowns.get(key).map(|cooldown| cooldown.most).filter(|most| *most > now)
+        self.items.get(key)?.cooldown.map(|cooldown| cooldown.most).filter(|most| *most > now)
     }
 
     /// The worker has finished this key. True if the key needs a worker again immediately.
     pub fn done(&mut self, key: &K) -> bool {
-        self.processing.remove(key);
-        let again = self.dirty.contains_key(key);
+        let Some(item) = self.items.get_mut(key) else { return false };
+        item.work = None;
+        let again = item.dirty.is_some();
         if again {
             self.ready.push_back(key.clone());
         }
@@ -190,7 +158,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Whether there is nothing to do, now or later, except for what is in work.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.due.is_empty()
+        self.ready.is_empty() && self.items.values().all(|item| item.due.is_none())
     }
 
     /// Keys that could be worked on now, were there a worker.
@@ -202,7 +170,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The same, those included that have become due since somebody looked.
     #[must_use]
     pub fn depth_at(&self, now: Instant) -> usize {
-        self.ready.len() + self.due.values().filter(|wait| wait.until <= now).count()
+        let is_due = |item: &&Item| item.due.is_some_and(|wait| wait.until <= now);
+        self.ready.len() + self.items.values().filter(is_due).count()
     }
 
     /// How many keys have come to be worked on since the start.
@@ -214,29 +183,32 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Since when each key in work has been so.
     #[must_use]
     pub fn in_work(&self) -> BTreeMap<&K, Instant> {
-        self.processing.iter().map(|(key, work)| (key, work.since)).collect()
+        self.items.iter().filter_map(|(key, item)| Some((key, item.work?.since))).collect()
     }
 
     /// What each key waits for that waits for a time.
     #[must_use]
     pub fn waiting(&self) -> BTreeMap<&K, Wait> {
-        self.due.iter().map(|(key, wait)| (key, *wait)).collect()
+        self.items.iter().filter_map(|(key, item)| Some((key, item.due?))).collect()
     }
 
     /// How often in a row this key has failed.
     #[must_use]
     pub fn failures(&self, key: &K) -> u32 {
-        self.failures.get(key).map_or(0, |failures| failures.count)
+        self.items.get(key).map_or(0, Item::failures)
     }
 
     fn add(&mut self, key: K, since: Instant) {
-        if self.is_closed || self.dirty.contains_key(&key) {
+        let is_closed = self.is_closed;
+        let item = self.item(&key);
+        if is_closed || item.dirty.is_some() {
             return;
         }
-        self.dirty.insert(key.clone(), since);
-        self.gathering.remove(&key);
+        item.dirty = Some(since);
+        item.gathering = None;
+        let is_in_work = item.work.is_some();
         self.added = self.added.saturating_add(1);
-        if !self.processing.contains_key(&key) {
+        if !is_in_work {
             self.ready.push_back(key);
         }
     }
@@ -244,37 +216,34 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The earlier of two times counts: what runs early looks at everything anyway, and reports again when it wants to
     /// run next.
     fn delay(&mut self, key: K, due: Instant, reason: Reason) {
-        if self.dirty.contains_key(&key) || self.due.get(&key).is_some_and(|known| known.until <= due) {
+        let item = self.item(&key);
+        if item.dirty.is_some() || item.due.is_some_and(|known| known.until <= due) {
             return;
         }
-        self.due.insert(key.clone(), Wait { until: due, reason });
+        item.due = Some(Wait { until: due, reason });
         self.timers.push(Reverse((due, key)));
     }
 
     /// An event joins those of its key that wait for the end of them.
     fn gather(&mut self, key: K, now: Instant) {
-        if self.dirty.contains_key(&key) {
+        let item = self.item(&key);
+        if item.dirty.is_some() {
             return;
         }
-        if self.urgent.contains(&key) {
+        if item.is_urgent {
             self.add_now(key, now);
             return;
         }
-        let known = self.gathering.get(&key).copied();
-        let began = known.map_or(now, |gathering| gathering.began);
-        let cooldown_end = self.cooldowns.get(&key).map_or(now, |cooldown| cooldown.least);
+        let began = item.gathering.map_or(now, |gathering| gathering.began);
+        let cooldown_end = item.cooldown.map_or(now, |cooldown| cooldown.least);
         let due = (now + COALESCE).min(began + GATHER_MAX).max(cooldown_end);
-        if known.is_some_and(|gathering| self.is_due(&key, gathering.due)) {
+        if item.gathering.is_some_and(|gathering| item.is_due(gathering.due)) {
             // The gathering continues. (Else the key comes sooner for another reason.)
-            self.due.remove(&key);
+            item.due = None;
         }
-        self.gathering.insert(key.clone(), Gathering { began, due });
+        item.gathering = Some(Gathering { began, due });
         let reason = if due == cooldown_end { Reason::Cooldown } else { Reason::Gathering };
         self.delay(key, due, reason);
-    }
-
-    fn is_due(&self, key: &K, at: Instant) -> bool {
-        self.due.get(key).is_some_and(|wait| wait.until == at)
     }
 
     fn promote(&mut self, now: Instant) {
@@ -282,8 +251,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             && *due <= now
         {
             let Some(Reverse((due, key))) = self.timers.pop() else { return };
-            if self.is_due(&key, due) {
-                self.due.remove(&key);
+            if let Some(item) = self.items.get_mut(&key).filter(|item| item.is_due(due)) {
+                item.due = None;
                 self.add(key, due);
             }
         }
@@ -297,13 +266,13 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The same, and how long the key has waited for a worker.
     pub fn take_waited(&mut self, now: Instant) -> Option<(K, Duration)> {
         self.promote(now);
+        self.forget_idle(now);
         let key = self.ready.pop_front()?;
-        let since = self.dirty.remove(&key).unwrap_or(now);
-        if self.cooldown_until(&key, now).is_none() {
-            self.cooldowns.remove(&key);
-        }
-        let is_hurried = self.urgent.remove(&key);
-        self.processing.insert(key.clone(), InWork { since: now, is_hurried });
+        let item = self.item(&key);
+        let since = item.dirty.take().unwrap_or(now);
+        item.cooldown = item.cooldown.filter(|cooldown| cooldown.most > now);
+        let is_hurried = mem::take(&mut item.is_urgent);
+        item.work = Some(InWork { since: now, is_hurried });
         Some((key, now.saturating_duration_since(since)))
     }
 
@@ -311,25 +280,24 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub fn next_due(&mut self) -> Option<Instant> {
         loop {
             let Reverse((due, key)) = self.timers.peek()?;
-            if self.is_due(key, *due) {
+            if self.items.get(key).is_some_and(|item| item.is_due(*due)) {
                 return Some(*due);
             }
             self.timers.pop();
         }
     }
 
-    fn next_attempt(&mut self, key: &K, now: Instant) -> (Instant, u32) {
-        if let Some(known) = self.failures.get(key)
-            && now < known.due
-        {
-            return (known.due, known.count);
+    fn next_attempt(&mut self, key: &K, now: Instant) -> Failures {
+        let known = self.item(key).failures;
+        if let Some(known) = known.filter(|known| now < known.due) {
+            return known;
         }
-        let count = self.failures.get(key).map_or(0, |known| known.count).saturating_add(1);
+        let count = known.map_or(0, |known| known.count).saturating_add(1);
         let factor = 1_u32.checked_shl(count - 1).unwrap_or(u32::MAX);
         let own = BACKOFF_BASE.saturating_mul(factor).min(BACKOFF_MAX);
-        let due = now + own.max(self.draw(now));
-        self.failures.insert(key.clone(), Failures { count, due });
-        (due, count)
+        let failures = Failures { count, due: now + own.max(self.draw(now)) };
+        self.item(key).failures = Some(failures);
+        failures
     }
 
     /// Takes a token out of the bucket; returns how long to wait for it.

@@ -3,7 +3,7 @@
 use std::hash::Hash;
 use std::time::Instant;
 
-use super::{COALESCE, FAILURES_MANY, KEYS_MANY, Queue};
+use super::{FAILURES_MANY, Queue};
 
 /// What happened to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +27,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// As [`Self::requeue`], as soon as what happened makes sense of it.
     pub fn heed(&mut self, events: impl IntoIterator<Item = (K, Cause)>, now: Instant) {
         for (key, cause) in events {
+            let item = self.item(&key);
             if matches!(cause, Cause::Settled | Cause::TakenBack) {
-                self.cooldowns.remove(&key);
+                item.cooldown = None;
             }
-            if cause == Cause::TakenBack {
-                self.urgent.insert(key.clone());
-            }
-            let cools_down = self.cooldowns.get(&key).is_some_and(|cooldown| cooldown.least > now);
-            if cause == Cause::Changed || cools_down || self.failures(&key) >= FAILURES_MANY {
+            item.is_urgent |= cause == Cause::TakenBack;
+            if cause == Cause::Changed || item.cools_down(now) || item.failures() >= FAILURES_MANY {
                 self.requeue([key], now);
             } else if cause == Cause::Advanced {
                 self.gather(key, now);
@@ -44,33 +42,18 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Whether nothing has happened to this key just before. Now something has.
-    pub(super) fn is_quiet(&mut self, key: &K, now: Instant) -> bool {
-        if self.lively.len() >= self.lively_many {
-            self.lively.retain(|_, until| *until > now);
-            self.lively_many = KEYS_MANY.max(2 * self.lively.len());
-        }
-        let before = self.lively.insert(key.clone(), now + COALESCE);
-        before.is_none_or(|until| until <= now)
-            && self.cooldowns.get(key).is_none_or(|cooldown| cooldown.least <= now)
-            && !self.gathering.contains_key(key)
-    }
-
     pub(super) fn add_now(&mut self, key: K, now: Instant) {
-        self.due.remove(&key);
+        self.item(&key).due = None;
         self.add(key, now);
     }
 
     /// Whether the key in work is there for bad news, which nothing may hold up.
     #[must_use]
     pub fn is_hurried(&self, key: &K) -> bool {
-        self.processing.get(key).is_some_and(|work| work.is_hurried)
+        self.items.get(key).and_then(|item| item.work).is_some_and(|work| work.is_hurried)
     }
-
-    /// The status has not reported the bad news yet.
+    /// The status has not reported the bad news yet for which the key is in work.
     pub(crate) fn hurry_again(&mut self, key: &K) {
-        if self.is_hurried(key) {
-            self.urgent.insert(key.clone());
-        }
+        self.item(key).hurry_again();
     }
 }
