@@ -180,6 +180,8 @@ pub const PREMISES: [(&str, u64); 43] = [
     ("UM-7: an attempt ends before a time that a status shows", 20_000),
     ("UM-9: a status names a fallback, and something is aside", 5000),
     ("UM-20: a record begins, and the one before is of the same revision", 200),
+    ("UM-20: a template takes the place of another one", 2000),
+    ("UM-21: another revision runs in the place of the declared one", 10_000),
 ];
 
 /// As many rollouts as [`PREMISES`] counts.

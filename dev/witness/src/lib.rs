@@ -71,6 +71,8 @@ pub struct Witness {
     judged: BTreeMap<String, u64>,
     /// Whether a user ever wrote a ReplicaSet: its size may be the user's.
     has_meddled: bool,
+    /// The revisions that a user aborted.
+    aborted: BTreeSet<i64>,
     /// When `replicas` changed last, and since when the rollout is at its step.
     scaled: Option<Timestamp>,
     at_step: Option<Timestamp>,
@@ -148,6 +150,8 @@ impl Witness {
         if who == Who::User {
             self.acted = Some(now);
             self.acts += 1;
+            let aborted = shown::annotation(object, "rollwright.dev/abort");
+            self.aborted.extend(aborted.and_then(|text| text.split('/').next()?.parse::<i64>().ok()));
         }
         let before = self.deployment.as_ref();
         if before.and_then(shown::replicas) != shown::replicas(object) {

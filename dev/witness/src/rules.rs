@@ -13,7 +13,7 @@ const ROUNDING: i64 = 1;
 type Verdict = Result<(), String>;
 type Rule = fn(&Case<'_>) -> Option<Verdict>;
 
-const RULES: [(&str, &str, Rule); 10] = [
+const RULES: [(&str, &str, Rule); 12] = [
     ("UM-5", "UM-5: a rollout leaves a step", left_for_its_reason),
     ("UM-8", "UM-8: a verdict becomes another one", changed_by_an_act),
     ("UM-10", "UM-10: a status gets another observedGeneration", observed_grows),
@@ -24,6 +24,8 @@ const RULES: [(&str, &str, Rule); 10] = [
     ("UM-18", "UM-18: a status names a ReplicaSet", names_what_exists),
     ("UM-19", "UM-19: a ReplicaSet grows under Recreate", one_revision_at_once),
     ("UM-20", "UM-20: a status reports a rollout", has_an_id_of_its_own),
+    ("UM-20", "UM-20: a template takes the place of another one", began_by_the_difference),
+    ("UM-21", "UM-21: another revision runs in the place of the declared one", names_who_did_it),
 ];
 
 /// A write of the operator, and what the API has shown before.
@@ -230,4 +232,48 @@ fn has_an_id_of_its_own(case: &Case<'_>) -> Option<Verdict> {
     Some(wrong(id <= last || id < known, || {
         format!("rollout {id} runs after {last} has ended and {known} ran")
     }))
+}
+
+/// UM-20: where one template follows another, the trigger is what differs between them.
+fn began_by_the_difference(case: &Case<'_>) -> Option<Verdict> {
+    let (before, after) = case.status().filter(|_| case.is_certain())?;
+    if number(before, "/rollout/id") == number(after, "/rollout/id") || text(after, "/target/hash").is_some()
+    {
+        return None;
+    }
+    let trigger = text(after, "/rollout/trigger")?;
+    let template = |pointer| {
+        let set = case.known.with_revision(number(after, pointer)?)?;
+        set.spec.get("template").map(shown::Parts::of)
+    };
+    let (from, to) = (template("/rollout/from")?, template("/rollout/revision")?);
+    let expected = match (from.images == to.images, from.restarted == to.restarted, from.rest == to.rest) {
+        (true, true, true) => return None,
+        (false, true, true) => "NewImage",
+        (true, false, true) => "Restart",
+        _ => "TemplateChanged",
+    };
+    let is_act = ["Rollback", "Pin", "Revert"].contains(&trigger);
+    (!is_act).then(|| {
+        wrong(trigger != expected, || {
+            let record = after.status.get("rollout").map(Value::to_string).unwrap_or_default();
+            format!("{expected} began as {trigger}: {record}")
+        })
+    })
+}
+
+/// UM-21, UM-15: what a person aborted has not failed, and what failed is not aborted.
+fn names_who_did_it(case: &Case<'_>) -> Option<Verdict> {
+    let (_, after) = case.status().filter(|_| case.is_certain())?;
+    let because =
+        text(after, "/target/because").filter(|because| ["Reverted", "Aborted"].contains(because))?;
+    let revision = number(after, "/revision")?;
+    let is_aborted = case.known.aborted.contains(&revision);
+    // Once it is retried, it may fail by itself.
+    let is_retried = shown::annotation(after, "rollwright.dev/retry").is_some();
+    let is_wrong = match because {
+        "Aborted" => !is_aborted,
+        _ => is_aborted && !is_retried,
+    };
+    Some(wrong(is_wrong, || format!("revision {revision} is {because}; aborted by a user: {is_aborted}")))
 }

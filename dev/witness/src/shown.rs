@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use world::Object;
 
 /// The label and the annotations of a ReplicaSet.
@@ -110,4 +110,37 @@ pub(crate) fn names(sentence: &str, name: &str) -> bool {
         let precedes = before.and_then(|text| text.chars().next_back());
         !precedes.is_some_and(|last| is_of_name(last) || last == '-') && !follows(after)
     })
+}
+
+/// A template, by what a person distinguishes in a change of it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Parts {
+    pub(crate) images: Vec<Value>,
+    pub(crate) restarted: Option<Value>,
+    pub(crate) rest: Value,
+}
+
+impl Parts {
+    /// The parts of the template of a ReplicaSet.
+    pub(crate) fn of(template: &Value) -> Self {
+        let mut rest = template.clone();
+        let mut take = |pointer: &str, key: &str| {
+            let members = rest.pointer_mut(pointer).and_then(Value::as_object_mut);
+            members.and_then(|members| members.remove(key))
+        };
+        take("/metadata/labels", HASH);
+        let restarted = take("/metadata/annotations", "kubectl.kubernetes.io/restartedAt");
+        let is_empty =
+            rest.pointer("/metadata/annotations").and_then(Value::as_object).is_some_and(Map::is_empty);
+        if let Some(metadata) = rest.get_mut("metadata").and_then(Value::as_object_mut).filter(|_| is_empty) {
+            metadata.remove("annotations");
+        }
+        let mut images = Vec::new();
+        for list in ["/spec/initContainers", "/spec/containers"] {
+            let containers = rest.pointer_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+            let members = containers.filter_map(Value::as_object_mut);
+            images.extend(members.filter_map(|container| container.remove("image")));
+        }
+        Self { images, restarted, rest }
+    }
 }

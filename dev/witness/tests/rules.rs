@@ -9,8 +9,15 @@ use world::{Object, Resource};
 
 /// A Deployment of four replicas with these members of spec and status.
 fn deployment(spec: Value, status: Value) -> Object {
+    annotated(json!({}), spec, status)
+}
+
+/// The same with annotations.
+fn annotated(annotations: Value, spec: Value, status: Value) -> Object {
     let mut object = json!({
-        "metadata": { "name": "web", "namespace": "default", "uid": "d", "generation": 3 },
+        "metadata": {
+            "name": "web", "namespace": "default", "uid": "d", "generation": 3, "annotations": annotations,
+        },
         "spec": { "replicas": 4 },
         "status": { "observedGeneration": 3, "revision": 2 },
     });
@@ -23,6 +30,11 @@ fn deployment(spec: Value, status: Value) -> Object {
 
 /// Its ReplicaSet of a revision, with a size and a verdict.
 fn set(revision: i64, size: i64, verdict: Option<&str>) -> Object {
+    set_of(revision, size, verdict, json!({}))
+}
+
+/// The same with a template.
+fn set_of(revision: i64, size: i64, verdict: Option<&str>, template: Value) -> Object {
     let memory = json!({ "version": 1, "revision": revision, "verdict": verdict }).to_string();
     let object = json!({
         "metadata": {
@@ -31,7 +43,7 @@ fn set(revision: i64, size: i64, verdict: Option<&str>) -> Object {
             "annotations": { "deployment.kubernetes.io/revision": revision.to_string(), "rollwright.dev/rollout": memory },
             "ownerReferences": [{ "kind": "Deployment", "name": "web", "uid": "d", "controller": true }],
         },
-        "spec": { "replicas": size },
+        "spec": { "replicas": size, "template": template },
     });
     Object::from_value(Resource::ReplicaSets, object)
 }
@@ -144,4 +156,33 @@ fn steps_are_left_when_their_time_is_over() {
         let found = objections(&[at(1, seconds), at(2, seconds)]);
         assert_eq!(found.iter().any(|(by, _)| *by == "UM-5"), is_early, "{found:?}");
     }
+}
+
+#[test]
+fn triggers_are_differences() {
+    let rollout = |trigger: &str| {
+        let record = json!({ "id": 2, "revision": 2, "from": 1, "trigger": trigger });
+        status(json!({ "rollout": record }))
+    };
+    let of = |revision: i64, image: &str, env: &str| {
+        let container = json!({ "name": "app", "image": image, "env": [{ "name": "A", "value": env }] });
+        let labels = json!({ "pod-template-hash": format!("{revision}abc") });
+        let template = json!({ "metadata": { "labels": labels }, "spec": { "containers": [container] } });
+        set_of(revision, 4, None, template)
+    };
+    let known = |env: &str| [status(json!({})), of(1, "app:v1", "1"), of(2, "app:v2", env)];
+    check("UM-20", &known("1"), rollout("TemplateChanged"), rollout("NewImage"));
+    check("UM-20", &known("2"), rollout("NewImage"), rollout("TemplateChanged"));
+}
+
+#[test]
+fn an_abort_is_no_failure() {
+    let target = |because: &str| {
+        let target = json!({ "hash": "1abc", "revision": 1, "because": because });
+        status(json!({ "target": target }))
+    };
+    let sets = [set(1, 4, Some("Good")), set(2, 0, Some("Failed"))];
+    check("UM-21", &[&[status(json!({}))], &sets[..]].concat(), target("Aborted"), target("Reverted"));
+    let aborted = annotated(json!({ "rollwright.dev/abort": "2" }), json!({}), json!({}));
+    check("UM-21", &[&[aborted], &sets[..]].concat(), target("Reverted"), target("Aborted"));
 }

@@ -118,7 +118,10 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
             // A template that is declared again while its ReplicaSet runs is a rollout without work: what comes after
             // it is compared with it.
             let is_declared_again = next.revision > stored.revision;
-            next.revision.filter(|_| !decisions.is_held() && (!is_complete || is_declared_again))
+            // Another template was declared, and its ReplicaSet is not there yet: the revision is the one before.
+            let is_there = decisions.view.sets.declared().is_some() || decisions.creation.is_some();
+            let is_rolled_out = is_there && (!is_complete || is_declared_again);
+            next.revision.filter(|_| !decisions.is_held() && is_rolled_out)
         }
         None => next.revision.filter(|next| stored.revision.is_none_or(|stored| *next > stored)),
     }

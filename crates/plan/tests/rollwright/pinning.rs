@@ -148,6 +148,27 @@ fn its_rollout_has_a_record_and_its_end_another() {
     assert!(ended.iter().all(|it| it.end.as_ref().unwrap().outcome == Outcome::Succeeded), "{ended:?}");
 }
 
+/// Under Recreate, the next ReplicaSet comes when the pods of the last one are gone.
+#[test]
+fn a_template_that_ends_a_pin_has_one_record_and_its_own_trigger() {
+    let mut world = pinned("a").that(|it| it.strategy = Strategy::Recreate);
+    settle(&mut world);
+    world.set_template(template("c"));
+    set_pin(&mut world, None);
+    let plan = world.plan();
+    world.apply(&plan);
+    let ours = &world.observed.workload.status.ours;
+    assert_eq!((ours.revision, ours.rollout.as_deref()), (Some(2), None), "c has no revision yet");
+    while world.observed.workload.status.ours.rollout.is_none() {
+        world.now += SignedDuration::from_secs(1);
+        world.find_mut("web-a").status = Default::default();
+        let plan = world.plan();
+        world.apply(&plan);
+    }
+    let record = world.observed.workload.status.ours.rollout.as_deref().unwrap();
+    assert_eq!((record.revision, record.trigger), (3, Some(Trigger::NewImage)));
+}
+
 #[test]
 fn a_new_template_has_its_revision_and_no_pods() {
     let mut world = pinned("a");

@@ -142,7 +142,9 @@ pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
         // declared again. One that waits at a step continues, also without pods.
         (Some(_), None) => {
             let is_declared_again = after.revision > before.revision;
-            after.rests() || (is_declared_again || !after.is_complete) && !after.is_held
+            // Of a template without a ReplicaSet, there is no revision yet.
+            let is_rolled_out = view.new_set().is_some() && (is_declared_again || !after.is_complete);
+            after.rests() || is_rolled_out && !after.is_held
         }
         // Nothing starts in the place of what is missing.
         (_, Some((None, ..))) => false,
