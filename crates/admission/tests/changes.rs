@@ -1,7 +1,5 @@
 //! Updates of objects that were stored under another schema, which no request to a server can make
 //! without a second schema; and texts that vary too much for the files of `tests/messages`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use admission::{Schema, SchemaError, metadata, validate};
 use serde_json::{Value, json};
 

@@ -1,7 +1,5 @@
 //! What the API server refused is refused here, in the words that were recorded of it.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! The expected answers are those of a real server: `tests/messages` holds requests with its answers, and
 //! `cargo test -p rollwright --test api` holds the files to the server.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,7 +1,5 @@
 //! Objects that no API server would send, decoded all the same.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
-
 use plan::intstr::IntOrPercent;
 use plan::{Flavour, Until};
 use rollwright_api::decode::{self, Defaults};

@@ -3,8 +3,6 @@
 //! `before.json` is the last one of those, without descriptions and without the pod template, which comes
 //! from the API server. Fields and rules may be added; nothing may be lost or mean something else.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
-
 use kube_core::Resource as _;
 use kube_core::crd::CustomResourceExt as _;
 use rollwright_api::Deployment;

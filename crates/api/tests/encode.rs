@@ -1,7 +1,5 @@
 //! What is written, as the API server gets it.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
-
 use plan::{Flavour, Ours, Record, RollbackRecord, Status, StatusWrite};
 use rollwright_api::{DeploymentStatus, decode, encode};
 use serde_json::{Value, json};

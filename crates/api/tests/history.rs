@@ -1,7 +1,5 @@
 //! `status.history`: read from whatever is stored, and added to by a patch that names only what is new.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
-
 use jiff::Timestamp;
 use plan::keys::{CHANGE_CAUSE, CHANGED_BY, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REVISION, ROLLOUT};
 use plan::template::Template;

@@ -4,8 +4,6 @@
 //! The test is about what is shipped, and about Rollwright's names: of two words, or with `/spec/` or `/status/` before
 //! them. What plays Kubernetes (`crates/world` and what stands on it) has names of its own.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

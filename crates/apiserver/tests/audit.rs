@@ -1,7 +1,5 @@
 //! The audit log, as `dev/cluster` reads it from a real server.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
 use crate::talk;
 
 use std::io::Write;

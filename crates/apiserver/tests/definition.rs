@@ -1,7 +1,5 @@
 //! The definition of rollwright.dev: when its objects go with it, and when it cannot be used.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
 use crate::talk;
 
 use apiserver::{ApiServer, embed};

@@ -1,8 +1,6 @@
 //! The server as a service in the same process: kube's client and watcher on it, under a clock
 //! that only moves when everybody waits.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::sync::Arc;
 use std::time::Duration;
 

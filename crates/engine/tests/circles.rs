@@ -4,8 +4,6 @@
 //! A file needs another one if it names something in it: in a `use`, or by a path in its code. A name that a
 //! module hands on (`pub use`) needs that module and the file that defines it. Tests do not count.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

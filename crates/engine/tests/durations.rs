@@ -1,7 +1,5 @@
 //! Every duration of planner and engine stands in the `durations.rs` of its crate.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {

@@ -1,8 +1,6 @@
 //! There is one ladder from a key to its requests: nothing else in this repository calls the planner or
 //! carries out a plan, but for those who are named here.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

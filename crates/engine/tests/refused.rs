@@ -1,8 +1,6 @@
 //! A cut that is refused takes its room with it, and not the step up that needs none (S6.7, S6.13).
 //! Growth that is refused does not take the status of the cut with it (S6.5).
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a failed step is a failed test")]
-
 use std::pin::pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};

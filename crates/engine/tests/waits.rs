@@ -1,7 +1,5 @@
 //! Every reason to wait is explained in the documentation.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::path::Path;
 
 use engine::waits::Reason;

@@ -1,7 +1,5 @@
 //! How a status reports what blocks its rollout.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
-
 use crate::world::{World, set, template, world};
 use jiff::SignedDuration;
 use plan::keys::{condition, reason};

@@ -1,8 +1,6 @@
 //! What the two APIs differ in: the list of methods of `Flavour`, and that on apps/v1 nothing of rollwright.dev appears
 //! in what is written.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
-
 use crate::world::{OWNER, World, set, template, world};
 use plan::keys::{CHANGED_BY, FINGERPRINTS, OUR_PREFIX, condition};
 use plan::{Action, Flavour, Map, Plan, Pod, Status, Strategy};

@@ -1,7 +1,5 @@
 //! Fingerprints and hashes of templates as they are stored in users' clusters.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
-
 use crate::world::{Server, fingerprint, ours, set, template};
 use plan::template::{Fingerprint, Json, Template, pod_template_hash};
 use plan::{Action, Flavour, Outline, equality};

@@ -1,7 +1,5 @@
 //! Which statuses wait, and which never do.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
-
 use crate::world::{World, ours, set, template, world};
 use jiff::{SignedDuration, Timestamp};
 use plan::keys::condition;

@@ -1,7 +1,5 @@
 //! How the workspace is built: the planner stays pure, files stay short, modules have names with a meaning.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::path::{Path, PathBuf};
 
 /// All that the planner may use. Nothing in it reads a clock, a file or a socket.

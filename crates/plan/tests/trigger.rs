@@ -1,7 +1,5 @@
 //! Why a rollout began, by the difference of two templates.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
-
 use plan::keys::RESTARTED_AT;
 use plan::{Outline, Trigger};
 use serde_json::{Value, json};

@@ -1,6 +1,4 @@
 //! What admission makes of objects in the world.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::sync::Arc;
 
 use jiff::Timestamp;

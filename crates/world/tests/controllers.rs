@@ -1,6 +1,4 @@
 //! What others do in a cluster, run plainly by one clock.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use world::{

@@ -1,6 +1,4 @@
 //! What goes when its owner goes, and what goes with a namespace.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use world::{

@@ -1,6 +1,4 @@
 //! What the store does as the API server does it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use world::{

@@ -136,7 +136,7 @@ pub const RECORDED_ONCE_IN: u64 = 200;
 
 /// What the rules of pins, failure policies, and steps are about (FP-1 to FP-12, SP-1 to SP-9), and what users mean
 /// (UM-1 to UM-22); and how often it has to happen in 200,000 rollouts. A run of another length has to reach its share.
-pub const PREMISES: [(&str, u64); 43] = [
+pub const PREMISES: [(&str, u64); 45] = [
     ("a revert begins", 10_000),
     ("a revert while R changes", 2000),
     ("a failure is withheld, since the fallback does no better", 1000),

@@ -1,7 +1,5 @@
 //! Bugs of the past are patches in `dev/mutants`, which no other test looks at. They have to fit the code.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;

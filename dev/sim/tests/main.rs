@@ -1,5 +1,7 @@
 //! The tests of the simulator, as one program: what they share is compiled and linked once.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
 mod bugs;
 mod seeds;
 mod tenant;

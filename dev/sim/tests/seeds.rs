@@ -1,7 +1,5 @@
 //! Scenarios that once failed, and a few that are worth playing each time.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
-
 use std::path::Path;
 
 use sim::{Scenario, Settings};

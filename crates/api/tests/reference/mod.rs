@@ -2,12 +2,6 @@
 //!
 //! `UPDATE=1 cargo test -p rollwright-api` writes it again.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a schema that is not as expected is a failed test"
-)]
-
 mod conditions;
 mod fields;
 

@@ -52,6 +52,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub fn is_hurried(&self, key: &K) -> bool {
         self.items.get(key).and_then(|item| item.work).is_some_and(|work| work.is_hurried)
     }
+
     /// The status has not reported the bad news yet for which the key is in work.
     pub(crate) fn hurry_again(&mut self, key: &K) {
         self.item(key).hurry_again();

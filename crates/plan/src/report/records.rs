@@ -119,7 +119,7 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
             // it is compared with it.
             let is_declared_again = next.revision > stored.revision;
             // Another template was declared, and its ReplicaSet is not there yet: the revision is the one before.
-            let is_there = decisions.view.sets.declared().is_some() || decisions.creation.is_some();
+            let is_there = decisions.revision().is_some();
             let is_rolled_out = is_there && (!is_complete || is_declared_again);
             next.revision.filter(|_| !decisions.is_held() && is_rolled_out)
         }

@@ -31,7 +31,9 @@ impl Decisions<'_> {
 
 /// The record of the rollout with its step.
 pub(crate) fn at_step(decisions: &Decisions<'_>, status: &Status, record: Record) -> Record {
-    let Some(stage) = decisions.stage() else { return record.without_step() };
+    // Without a ReplicaSet of the template, the record is that of what ran before.
+    let stage = decisions.stage().filter(|_| decisions.revision().is_some());
+    let Some(stage) = stage else { return record.without_step() };
     let number = |step: usize| i64::try_from(step.saturating_add(1)).ok();
     Record {
         step: number(stage.step),

@@ -3,8 +3,6 @@
 //! On failure proptest prints the smallest snapshot it finds and the seed (`cc …`), which a
 //! file `mod.regressions` beside this one replays.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
-
 mod blocked;
 mod invariants;
 mod recipes;

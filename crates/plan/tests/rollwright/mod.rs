@@ -1,7 +1,5 @@
 //! What only rollwright.dev does, decided by [`plan::plan`] and read as lines of text.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
-
 mod bounds;
 mod creating;
 mod deadlines;

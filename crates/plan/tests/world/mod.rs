@@ -2,8 +2,6 @@
 //! carries its plans out. Statuses of ReplicaSets stay as they are.
 
 #![allow(dead_code, unused_imports, reason = "every test takes of it what it needs")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
-
 mod apply;
 mod kstatus;
 mod render;

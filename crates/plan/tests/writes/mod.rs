@@ -3,8 +3,6 @@
 //! The rows are real plans. `UPDATE=1` writes the table again; a row that changes is another order of writes in users'
 //! clusters.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
-
 mod refusals;
 mod situations;
 

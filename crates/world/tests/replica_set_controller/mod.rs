@@ -1,6 +1,4 @@
 //! The ReplicaSet controller, step by step and with caches as old as the test wants them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 mod victims;
 
 use std::sync::Arc;
