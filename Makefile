@@ -93,11 +93,11 @@ bench: ## Measure the operator beside Kubernetes' own deployment controller, in 
 	@$(BENCH) $(BENCH_FLAGS)
 
 .PHONY: bench-quick
-bench-quick: ## The same in small, in four minutes
+bench-quick: ## The same in small, in five minutes
 	@$(BENCH) --amount quick $(BENCH_FLAGS)
 
 .PHONY: bench-full
-bench-full: ## The whole matrix, in most of a day; all figures go to docs/internals/benchmarks/ by date
+bench-full: ## All that docs/internals/benchmarks.md shows, in some hours; the figures go beside it by date
 	@$(BENCH) --amount full --csv docs/internals/benchmarks $(BENCH_FLAGS)
 
 # SCENARIO=500x2-8s draws another one. Needs perf, kubectl, Go, and inferno.

@@ -2,12 +2,10 @@
 //! that is kept in `tests/e2e/transcript/`. `UPDATE=1` keeps what is printed now.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use cluster::{NotYet, Output, Tool, User};
+use cluster::{NotYet, Tool, User};
 use regex::Regex;
-use tokio::process::Command;
 
 use crate::command_line::tool;
 use crate::failure::{Failure, Outcome, ensure, same, until};
@@ -18,7 +16,6 @@ use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both a_session_with_every_verb,
-    both pods_through_kubectl,
     both words_at_tab,
 ];
 
@@ -113,8 +110,6 @@ async fn a_session_with_every_verb(world: World) -> Outcome {
         "set env web",
         "set resources web --limits=cpu=much",
         "scale web",
-        "logs web --revision=99",
-        "port-forward web http",
         "frobnicate web",
     ];
     session.each(&wrong).await?;
@@ -133,68 +128,6 @@ fn kept(path: &Path, text: &str) -> Outcome {
         same(&format!("line {} of {}", number + 1, path.display()), found, wanted)?;
     }
     same("the number of lines", text.lines().count(), expected.lines().count())
-}
-
-/// A program named kubectl that prints how it was called.
-fn stand_in(directory: &Path) -> Outcome<PathBuf> {
-    fs::create_dir_all(directory)?;
-    let program = directory.join("kubectl");
-    fs::write(&program, "#!/bin/sh\necho \"$@\"\n")?;
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
-    Ok(directory.to_owned())
-}
-
-/// Runs it with only this directory on the PATH.
-async fn with_path(world: &World, path: &Path, line: &str) -> Outcome<Output> {
-    let output = Command::new(env!("CARGO_BIN_EXE_kubectl-rollwright"))
-        .args(line.split(' '))
-        .arg(format!("--namespace={}", world.namespace))
-        .env("KUBECONFIG", world.stage.cluster.kubeconfig(User::Admin))
-        .env("PATH", path)
-        .output()
-        .await?;
-    Ok(Output {
-        success: output.status.success(),
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
-}
-
-/// The plugin chooses the pod, and calls kubectl with the user's words. (The pods of the test cluster have no kubelet
-/// that kubectl could reach.)
-async fn pods_through_kubectl(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 1)).await?;
-    let directory = world.stage.cluster.directory().join(format!("kubectl-{}", world.namespace));
-    let path = stand_in(&directory)?;
-    let pod = world.pods().await?.swap_remove(0).metadata.name.unwrap_or_default();
-    let n = format!("--namespace={}", world.namespace);
-    for (line, called) in [
-        ("logs web -f --tail 5", format!("{n} logs pod/{pod} --tail=5 --follow\n")),
-        ("logs deploy/web -p -c app", format!("{n} logs pod/{pod} --container=app --previous\n")),
-        ("port-forward web 8080:80", format!("{n} port-forward pod/{pod} 8080:80\n")),
-    ] {
-        let output = with_path(&world, &path, line).await?;
-        same(line, output.stdout, called)?;
-        same(line, output.stderr, format!("pod/{pod} of revision 1\n"))?;
-    }
-    let exec = Command::new(env!("CARGO_BIN_EXE_kubectl-rollwright"))
-        .args(["exec", "web", "-i", &n, "--", "ls", "-l"])
-        .env("KUBECONFIG", world.stage.cluster.kubeconfig(User::Admin))
-        .env("PATH", &path)
-        .output()
-        .await?;
-    same(
-        "exec",
-        String::from_utf8_lossy(&exec.stdout).as_ref(),
-        &*format!("{n} exec pod/{pod} --stdin -- ls -l\n"),
-    )?;
-
-    let without = with_path(&world, Path::new("/nowhere"), "logs web").await?;
-    same("the exit code without kubectl", without.code, Some(1))?;
-    ensure(without.stderr.contains("it has to be on the PATH"), "what is missing", &without)?;
-    let none = with_path(&world, &path, "logs web --revision 7").await?;
-    ensure(none.stderr.contains("revision 7 not found; there are: 1"), "the revisions", &none)
 }
 
 /// kubectl asks for words when somebody presses Tab, and gets names of Deployments too.
@@ -218,7 +151,7 @@ async fn words_at_tab(world: World) -> Outcome {
         }
     };
     let group = if world.flavour.is_ours() { "rollwright.dev" } else { "apps" };
-    for verb in [&["status"][..], &["rollout", "undo"], &["set", "image"], &["port-forward"]] {
+    for verb in [&["status"][..], &["rollout", "undo"], &["set", "image"]] {
         let words: Vec<&str> = verb.iter().copied().chain(["w"]).collect();
         same(&format!("{verb:?}"), asked(&words).await?, format!("web\tdeployment.{group}/web\n:4\n"))?;
     }

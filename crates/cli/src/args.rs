@@ -11,7 +11,6 @@ pub(crate) mod connection;
 pub(crate) mod output;
 pub(crate) mod own;
 pub(crate) mod pin;
-pub(crate) mod pod;
 pub(crate) mod promote;
 pub(crate) mod set;
 pub(crate) mod target;
@@ -21,7 +20,6 @@ use connection::Connection;
 use output::Output;
 use own::OwnVerb;
 use pin::PinArguments;
-use pod::PodVerb;
 use promote::PromoteArguments;
 use set::SetField;
 use target::Target;
@@ -64,8 +62,6 @@ pub(crate) enum Verb {
     Move(MoveVerb),
     #[command(flatten)]
     Spec(SpecVerb),
-    #[command(flatten)]
-    Pod(PodVerb),
     #[command(flatten)]
     Own(OwnVerb),
 }

@@ -56,7 +56,7 @@ impl Code {
             Self::Usage => "usage: the command line is wrong",
             Self::Unfinished => "not done within the time limit, or still waiting",
             Self::Paused => "paused, or waiting for a person",
-            Self::NotFound => "not found: the object, or a revision or pod of it",
+            Self::NotFound => "not found: the object, or a revision of it",
             Self::NoAccess => "forbidden, or the API server cannot be reached",
         }
     }

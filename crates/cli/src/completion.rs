@@ -23,9 +23,6 @@ pub(crate) fn next(root: &Command, complete: &[String], typed: &str) -> Next {
     let mut open = None;
     while let Some(word) = words.next() {
         open = None;
-        if word == "--" {
-            return Next::Anything;
-        }
         if word.starts_with('-') {
             open = option(root, command, word).filter(|option| takes_value(option) && !word.contains('='));
             if open.is_some() && words.len() > 0 {
@@ -136,12 +133,11 @@ mod tests {
 
     #[test]
     fn names_are_those_of_deployments_once() {
-        for verb in ["status", "rollout undo", "set image", "logs -f", "port-forward", "-n prod why"] {
+        for verb in ["status", "rollout undo", "set image", "get -w", "-n prod why"] {
             assert_eq!(after(verb, "we"), Next::Deployment, "{verb}");
         }
         assert_eq!(after("retry", "we"), Next::Deployment);
         assert_eq!(after("status web", ""), Next::Anything);
-        assert_eq!(after("exec web --", ""), Next::Anything);
         assert_eq!(after("list", ""), Next::Anything);
     }
 

@@ -32,7 +32,6 @@ mod name;
 mod newer;
 mod obstacle;
 mod output;
-mod pick;
 mod pinned;
 mod pods;
 mod projection;

@@ -1,120 +1,76 @@
-//! The figures of a round, by name, so that sides can be compared one by one.
+//! Figures by name, so that sides can be compared one by one.
 
 use std::time::Duration;
 
-use crate::round::{Phase, Round};
-use crate::scenario::Operation;
-
-/// A figure of one operation, or of some together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Figure {
-    /// Seconds from the first edit until all are complete.
-    All,
-    /// Seconds from an edit to its being complete, by percentile.
-    Time(Percentile),
-    /// Seconds from an edit to its first new pod, by percentile.
-    FirstPod(Percentile),
-    /// Write requests per Deployment, events apart.
-    Writes,
-    /// Event writes per Deployment.
-    Events,
-    /// Both.
-    WritesAndEvents,
-    /// Reads per Deployment, but for watches.
-    Reads,
-    /// Dry runs per Deployment.
-    DryRuns,
-    /// Answers 409 per Deployment.
-    Conflicts,
-    /// Milliseconds of the controller's processor time per Deployment.
-    Cpu,
-    /// The same of the API server.
-    ServerCpu,
-    /// Of both together.
-    BothCpu,
+/// What was measured of one side in one round.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    /// What was done to the Deployments, or empty.
+    pub(crate) operation: &'static str,
+    /// With its unit.
+    pub(crate) name: String,
+    values: Vec<f64>,
+    /// The percentile of the values, if there are many; then those of all rounds count together.
+    share: Option<usize>,
 }
-
-/// A share of all, in percent, that were as quick or quicker.
-pub(crate) type Percentile = usize;
 
 impl Figure {
-    /// In the order of the tables.
-    pub(crate) const ALL: [Self; 12] = [
-        Self::All,
-        Self::Time(50),
-        Self::Time(99),
-        Self::FirstPod(50),
-        Self::Writes,
-        Self::Events,
-        Self::WritesAndEvents,
-        Self::Reads,
-        Self::DryRuns,
-        Self::Conflicts,
-        Self::Cpu,
-        Self::ServerCpu,
-    ];
-
-    pub(crate) fn name(self) -> String {
-        match self {
-            Self::All => "all complete (s)".to_owned(),
-            Self::Time(percentile) => format!("time to complete, p{percentile} (s)"),
-            Self::FirstPod(percentile) => format!("first new pod, p{percentile} (s)"),
-            Self::Writes => "writes each, events apart".to_owned(),
-            Self::Events => "event writes each".to_owned(),
-            Self::WritesAndEvents => "writes with events each".to_owned(),
-            Self::Reads => "reads each".to_owned(),
-            Self::DryRuns => "dry runs each".to_owned(),
-            Self::Conflicts => "conflicts (409) each".to_owned(),
-            Self::Cpu => "CPU of the controller each (ms)".to_owned(),
-            Self::ServerCpu => "CPU of kube-apiserver each (ms)".to_owned(),
-            Self::BothCpu => "CPU of both each (ms)".to_owned(),
-        }
+    pub(crate) fn new(operation: &'static str, name: impl Into<String>, value: f64) -> Self {
+        Self { operation, name: name.into(), values: vec![value], share: None }
     }
 
-    /// Of all these operations in a round together; none if there was none of them, or it shows nothing.
-    pub(crate) fn of(self, round: &Round, operations: &[Operation]) -> Option<f64> {
-        let phases = round.phases.iter().filter(|phase| operations.contains(&phase.operation));
-        let phases: Vec<&Phase> = phases.collect();
-        let each = |count: fn(&Phase) -> u64| {
-            let sum = phases.iter().map(|phase| count(phase)).sum();
-            ratio(sum, (phases.len() * round.deployments) as u64)
-        };
-        match self {
-            Self::All => percentile(phases.iter().map(|phase| &phase.all), 50),
-            Self::Time(share) => percentile(phases.iter().flat_map(|phase| &phase.times), share),
-            Self::FirstPod(share) => percentile(phases.iter().flat_map(|phase| &phase.first_pods), share),
-            Self::Writes => each(|phase| phase.traffic.writes()),
-            Self::Events => each(|phase| phase.traffic.events),
-            Self::WritesAndEvents => each(|phase| phase.traffic.writes() + phase.traffic.events),
-            Self::Reads => each(|phase| phase.traffic.reads),
-            Self::DryRuns => each(|phase| phase.traffic.dry_runs),
-            Self::Conflicts => each(|phase| phase.traffic.conflicts),
-            Self::Cpu => each(|phase| microseconds(phase.cpu)).map(|cpu| cpu / 1000.0),
-            Self::ServerCpu => each(|phase| microseconds(phase.server_cpu)).map(|cpu| cpu / 1000.0),
-            Self::BothCpu => each(|phase| microseconds(phase.cpu + phase.server_cpu)).map(|cpu| cpu / 1000.0),
+    /// A percentile of times.
+    pub(crate) fn pooled(
+        operation: &'static str,
+        name: impl Into<String>,
+        times: &[Duration],
+        share: usize,
+    ) -> Self {
+        Self { operation, name: name.into(), values: seconds(times), share: Some(share) }
+    }
+
+    /// The figure of its round.
+    pub(crate) fn value(&self) -> f64 {
+        Self::of_all(&[self]).unwrap_or_default()
+    }
+
+    /// The figure of some rounds together; none without a value.
+    pub(crate) fn of_all(rounds: &[&Self]) -> Option<f64> {
+        let values: Vec<f64> = rounds.iter().flat_map(|figure| &figure.values).copied().collect();
+        match rounds.first()?.share {
+            Some(share) => percentile(values, share),
+            None => median(&values),
         }
     }
 }
 
-fn microseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+pub(crate) fn seconds(times: &[Duration]) -> Vec<f64> {
+    times.iter().map(Duration::as_secs_f64).collect()
+}
+
+pub(crate) fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
-fn ratio(count: u64, of: u64) -> Option<f64> {
-    (of > 0).then(|| count as f64 / of as f64)
+pub(crate) fn count(count: usize) -> f64 {
+    count as f64
 }
 
-/// In seconds; the nearest rank.
-pub(crate) fn percentile<'a>(times: impl Iterator<Item = &'a Duration>, share: Percentile) -> Option<f64> {
-    let mut times: Vec<&Duration> = times.collect();
-    times.sort();
-    let rank = (times.len() * share).div_ceil(100).max(1);
-    times.get(rank - 1).map(|time| time.as_secs_f64())
+#[allow(clippy::cast_precision_loss, reason = "sizes of processes are far below 2^53")]
+pub(crate) fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// A share of all, in percent, is as small or smaller: the nearest rank.
+pub(crate) fn percentile(mut values: Vec<f64>, share: usize) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let rank = (values.len() * share).div_ceil(100).max(1);
+    values.get(rank - 1).copied()
 }
 
 /// The middle one of some values, the mean of two if there are two in the middle.
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
+fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let high = *sorted.get(sorted.len() / 2)?;
@@ -132,9 +88,10 @@ pub(crate) struct Ratio {
 
 impl Ratio {
     /// The ratio of Rollwright's to Kubernetes'; none where Kubernetes' is 0.
-    pub(crate) fn of(ours: &[f64], theirs: &[f64]) -> Option<Self> {
-        let pairs = ours.iter().zip(theirs).filter(|(_, theirs)| **theirs > 0.0);
-        let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
+    pub(crate) fn of(ours: &[&Figure], theirs: &[&Figure]) -> Option<Self> {
+        let pairs = ours.iter().zip(theirs).map(|(ours, theirs)| (ours.value(), theirs.value()));
+        let ratios: Vec<f64> =
+            pairs.filter(|(_, theirs)| *theirs > 0.0).map(|(ours, theirs)| ours / theirs).collect();
         Some(Self {
             least: ratios.iter().copied().reduce(f64::min)?,
             median: median(&ratios)?,
@@ -149,20 +106,32 @@ mod tests {
 
     #[test]
     fn percentiles_are_nearest_ranks() {
-        let times: Vec<Duration> = (1..=200).map(Duration::from_secs).collect();
-        assert_eq!(percentile(times.iter(), 50), Some(100.0));
-        assert_eq!(percentile(times.iter(), 99), Some(198.0));
-        assert_eq!(percentile(times.iter().take(1), 99), Some(1.0));
-        assert_eq!(percentile([].iter(), 50), None);
+        let times: Vec<f64> = (1..=200).map(f64::from).collect();
+        assert_eq!(percentile(times.clone(), 50), Some(100.0));
+        assert_eq!(percentile(times, 99), Some(198.0));
+        assert_eq!(percentile(vec![1.0], 99), Some(1.0));
+        assert_eq!(percentile(Vec::new(), 50), None);
+    }
+
+    #[test]
+    fn rounds_count_by_their_median_or_together() {
+        let of = |values: &[f64]| -> Vec<Figure> {
+            values.iter().map(|value| Figure::new("", "x", *value)).collect()
+        };
+        let all = |figures: &[Figure]| Figure::of_all(&figures.iter().collect::<Vec<_>>());
+        assert_eq!(all(&of(&[3.0, 1.0, 2.0])), Some(2.0));
+        assert_eq!(all(&of(&[4.0, 2.0])), Some(3.0));
+        assert_eq!(all(&[]), None);
+        let pooled = |times: [u64; 3]| Figure::pooled("", "x", &times.map(Duration::from_secs), 99);
+        assert_eq!(all(&[pooled([1, 2, 3]), pooled([1, 9, 1])]), Some(9.0));
     }
 
     #[test]
     fn compares_round_by_round() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 2.0]), Some(3.0));
-        assert_eq!(median(&[]), None);
-        let ratio = Ratio::of(&[1.0, 3.0, 1.0], &[2.0, 3.0, 0.0]).unwrap();
+        let of = |values: [f64; 3]| values.map(|value| Figure::new("", "x", value));
+        let (ours, theirs) = (of([1.0, 3.0, 1.0]), of([2.0, 3.0, 0.0]));
+        let ratio = Ratio::of(&ours.each_ref(), &theirs.each_ref()).unwrap();
         assert_eq!((ratio.least, ratio.median, ratio.most), (0.5, 0.75, 1.0));
-        assert_eq!(Ratio::of(&[1.0], &[0.0]), None);
+        assert_eq!(Ratio::of(&ours.each_ref(), &of([0.0; 3]).each_ref()), None);
     }
 }

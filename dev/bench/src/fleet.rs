@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use cluster::{Cluster, User};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use http::{Method, Request};
-use kube::Client;
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
 use plan::keys::{
     DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, MANAGED_VALUE, MAX_REPLICAS, REVISION,
 };
@@ -28,9 +28,9 @@ const VARIABLES: usize = 44;
 
 /// Deployments of one namespace.
 pub(crate) struct Fleet {
-    client: Client,
     flavour: Flavour,
-    pub(crate) namespace: String,
+    api: Api<DynamicObject>,
+    sets: Api<DynamicObject>,
     pub(crate) deployments: usize,
 }
 
@@ -59,17 +59,20 @@ impl Fleet {
     pub(crate) async fn new(cluster: &Cluster, side: Side, deployments: usize) -> Result<Self, Failure> {
         let flavour = if side == Side::OurKind { Flavour::Rollwright } else { Flavour::AppsV1 };
         let namespace = cluster.create_namespace(side.short()).await?;
-        Ok(Self { client: cluster.client(User::Admin).await?, flavour, namespace, deployments })
+        let client = cluster.client(User::Admin).await?;
+        let api = |resource| Api::namespaced_with(client.clone(), &namespace, resource);
+        let sets = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "ReplicaSet"));
+        Ok(Self { flavour, api: api(&side.resource()), sets: api(&sets), deployments })
     }
 
     /// Creates all of them with this many old revisions, complete with the ReplicaSets of all revisions. Statuses are
     /// left to the controllers.
-    pub(crate) async fn create_settled(&self, old_revisions: usize) -> Result<(), Failure> {
+    pub(crate) async fn create(&self, old_revisions: usize) -> Result<(), Failure> {
         let all = stream::iter(0..self.deployments).map(async |index| {
-            let uid = self.create(index, old_revisions + 1).await?;
-            let path = format!("/apis/apps/v1/namespaces/{}/replicasets", self.namespace);
+            let uid = self.create_one(index, old_revisions + 1).await?;
             for revision in 1..=old_revisions + 1 {
-                self.send(Method::POST, &path, &self.set(&name(index), &uid, revision)).await?;
+                let set = serde_json::from_value(self.set(&name(index), &uid, revision))?;
+                self.sets.create(&PostParams::default(), &set).await?;
             }
             Ok(())
         });
@@ -78,32 +81,26 @@ impl Fleet {
 
     /// Creates all of them with their first template, for a controller to see to.
     pub(crate) async fn create_new(&self) -> Result<(), Failure> {
-        let all = stream::iter(0..self.deployments).map(async |index| self.create(index, 1).await.map(drop));
+        let all =
+            stream::iter(0..self.deployments).map(async |index| self.create_one(index, 1).await.map(drop));
         all.buffer_unordered(PARALLEL).try_collect().await
     }
 
     /// Gives the template of a revision to the first of them, this many.
     pub(crate) async fn edit(&self, count: usize, revision: usize) -> Result<(), Failure> {
-        let all = stream::iter(0..count.min(self.deployments)).map(async |index| {
-            let name = name(index);
-            let patch = json!({ "spec": { "template": template(&name, revision) } });
-            let path = format!("{}/{name}", self.path());
-            self.send(Method::PATCH, &path, &patch).await.map(drop)
-        });
+        let all = stream::iter(0..count).map(async |index| self.edit_one(&name(index), revision).await);
         all.buffer_unordered(PARALLEL).try_collect().await
     }
 
     /// Gives the last one the template of a revision, and returns how long it takes until its ReplicaSet is there.
     pub(crate) async fn edit_last(&self, revision: usize) -> Result<Duration, Failure> {
         let name = name(self.deployments.saturating_sub(1));
-        let path = format!("{}/{name}", self.path());
-        let sets =
-            format!("/apis/apps/v1/namespaces/{}/replicasets?labelSelector=app%3D{name}", self.namespace);
-        let before = self.count(&sets).await?;
-        let patch = json!({ "spec": { "template": template(&name, revision) } });
-        self.send(Method::PATCH, &path, &patch).await?;
+        let params = ListParams::default().labels(&format!("app={name}"));
+        let count = async || Ok::<_, Failure>(self.sets.list_metadata(&params).await?.items.len());
+        let before = count().await?;
+        self.edit_one(&name, revision).await?;
         let sent = Instant::now();
-        while self.count(&sets).await? <= before {
+        while count().await? <= before {
             if sent.elapsed() > LATEST {
                 return Err(Failure::Other(format!("no ReplicaSet for {name} after {} s", LATEST.as_secs())));
             }
@@ -112,18 +109,14 @@ impl Fleet {
         Ok(sent.elapsed())
     }
 
-    async fn count(&self, path: &str) -> Result<usize, Failure> {
-        let list = self.send(Method::GET, path, &Value::Null).await?;
-        Ok(list.get("items").and_then(Value::as_array).map_or(0, Vec::len))
-    }
-
-    fn path(&self) -> String {
-        let (api, namespace) = (self.flavour.api_version(), &self.namespace);
-        format!("/apis/{api}/namespaces/{namespace}/deployments")
+    async fn edit_one(&self, name: &str, revision: usize) -> Result<(), Failure> {
+        let patch = Patch::Merge(json!({ "spec": { "template": template(name, revision) } }));
+        self.api.patch(name, &PatchParams::default(), &patch).await?;
+        Ok(())
     }
 
     /// Returns the uid.
-    async fn create(&self, index: usize, revision: usize) -> Result<String, Failure> {
+    async fn create_one(&self, index: usize, revision: usize) -> Result<String, Failure> {
         let name = name(index);
         let annotations = match self.flavour {
             Flavour::AppsV1 => json!({ REVISION: revision.to_string() }),
@@ -139,8 +132,8 @@ impl Fleet {
                 "template": template(&name, revision),
             },
         });
-        let created = self.send(Method::POST, &self.path(), &body).await?;
-        Ok(created.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned())
+        let created = self.api.create(&PostParams::default(), &serde_json::from_value(body)?).await?;
+        Ok(created.metadata.uid.unwrap_or_default())
     }
 
     /// As the controller of this API writes it.
@@ -177,13 +170,5 @@ impl Fleet {
                 "template": Template::of(&template).with_hash_label(&hash),
             },
         })
-    }
-
-    async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, Failure> {
-        let content =
-            if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
-        let request = Request::builder().method(method).uri(path).header("content-type", content);
-        let request = request.body(body.to_string().into_bytes()).map_err(kube::Error::HttpError)?;
-        Ok(self.client.request(request).await?)
     }
 }

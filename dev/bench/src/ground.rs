@@ -1,28 +1,28 @@
 //! The control plane that everything is measured on.
 
 use std::fs;
+use std::time::Duration;
 
 use cluster::kubelet::KubeletOptions;
-use cluster::{Cluster, Options, User};
+use cluster::{Cluster, Component, Options, User};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::scenario::Pods;
 
 /// Read when it is needed, so that another definition can be tried without building anything.
 const CRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds/deployments.rollwright.dev.yaml");
 
 /// Starts one without a deployment controller, with the definition installed and pods that take so long. The
 /// operator may do everything: what rights it has does not change what it costs.
-pub(crate) async fn start(pods: Pods) -> Result<Cluster, Failure> {
-    let Pods { ready_after, gone_after } = pods;
+pub(crate) async fn start(ready_after: Duration, gone_after: Duration) -> Result<Cluster, Failure> {
     let mut options = options()?;
     options.kubelet =
         Some(KubeletOptions { ready_after, terminate_after: gone_after, ..KubeletOptions::default() });
     Ok(Cluster::start(options).await?)
 }
 
-/// The same without kubelet and with room for a hundred thousand objects.
+/// The same with room for a hundred thousand objects, and without kubelet and other controllers: nothing of it is for
+/// them but the statuses of all the ReplicaSets.
 pub(crate) async fn start_large() -> Result<Cluster, Failure> {
     let mut options = options()?;
     options.kubelet = None;
@@ -31,7 +31,9 @@ pub(crate) async fn start_large() -> Result<Cluster, Failure> {
         "--auto-compaction-mode=periodic".to_owned(),
         "--auto-compaction-retention=1m".to_owned(),
     ];
-    Ok(Cluster::start(options).await?)
+    let cluster = Cluster::start(options).await?;
+    cluster.stop(Component::ControllerManager)?;
+    Ok(cluster)
 }
 
 /// Stops a cluster or a controller, which takes a while, without holding up anything else.

@@ -1,107 +1,125 @@
-//! The tables, in Markdown.
+//! All figures: a table for each scenario in Markdown, and a file with a line for each figure of each round.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
 
-use crate::figure::{Figure, Ratio, median};
-use crate::played::Played;
+use crate::failure::Failure;
+use crate::figure::{Figure, Ratio};
+use crate::scenario::Scenario;
 use crate::side::Side;
-use crate::target::{Outcome, Verdict};
+use crate::target;
 
 const NONE: &str = "–";
+const HEAD: &str = "scenario,round,side,operation,figure,value";
 
-/// Targets and whether they are met.
-pub(crate) fn targets(verdicts: &[Verdict]) -> String {
-    let mut text =
-        "| figure | target | Rollwright | | on apps/v1 | |\n|---|---|---|---|---|---|\n".to_owned();
-    for Verdict { what, target, results: [ours, apps] } in verdicts {
-        let _ = writeln!(text, "| {what} | {target} | {} | {} |", outcome(ours), outcome(apps));
-    }
-    text
-}
-
-fn outcome(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Met(text) => format!("{text} | met"),
-        Outcome::NotMet(text) => format!("{text} | **not met**"),
-        Outcome::NotMeasured => format!("{NONE} | not measured"),
-    }
-}
-
-/// Everything about one scenario.
-pub(crate) fn scenario(played: &Played) -> String {
-    let scenario = &played.scenario;
+/// Everything that was measured in a scenario. **Bold** misses its target.
+pub(crate) fn table(scenario: Scenario, rounds: usize, played: &[(Side, Vec<Figure>)]) -> String {
     let mut text = format!(
-        "### `{}`\n\n{}; rounds per side: {}.\n\n",
-        scenario.name(),
+        "### `{scenario}`\n\n{} Rounds per side: {rounds}.\n\n\
+         | | Kubernetes | Rollwright | ratio | on apps/v1 | ratio | target |\n|---|---|---|---|---|---|---|\n",
         scenario.about(),
-        scenario.rounds
     );
-    text.push_str("| | Kubernetes | Rollwright | ratio | on apps/v1 | ratio |\n|---|---|---|---|---|---|\n");
-    for operation in scenario.operations {
-        for figure in Figure::ALL {
-            let values = Side::ALL.map(|side| played.values(side, &[*operation], figure));
-            if values.iter().flatten().any(|value| *value > 0.0) {
-                text.push_str(&row(&format!("{}: {}", operation.name(), figure.name()), &values));
-            }
+    let figures = || played.iter().flat_map(|(_, figures)| figures);
+    let (mut operations, mut names) = (Vec::new(), Vec::new());
+    for Figure { operation, name, .. } in figures() {
+        if !operations.contains(operation) {
+            operations.push(*operation);
+        }
+        if !names.contains(&(*operation, name.as_str())) {
+            names.push((*operation, name.as_str()));
         }
     }
-    let of_rounds =
-        |figure: fn(&crate::round::Round) -> f64| Side::ALL.map(|side| played.of(side).map(figure).collect());
-    text.push_str(&row(
-        "start-up until a Deployment is seen to (s)",
-        &of_rounds(|round| round.start_up.as_secs_f64()),
-    ));
-    text.push_str(&row("resident at most (MiB)", &of_rounds(|round| mebibytes(round.usage.peak))));
-    text
-}
-
-/// Which writes the operations of a scenario are made of.
-pub(crate) fn writes(played: &Played) -> String {
-    let mut text = "| writes each | Kubernetes | Rollwright | on apps/v1 |\n|---|---|---|---|\n".to_owned();
-    for operation in played.scenario.operations {
-        let counts = Side::ALL.map(|side| played.writes_by_kind(side, *operation));
-        let kinds: BTreeSet<&String> = counts.iter().flat_map(BTreeMap::keys).collect();
-        for kind in kinds {
-            let of = |counts: &BTreeMap<String, f64>| {
-                counts.get(kind).map_or(NONE.to_owned(), |count| format!("{count:.2}"))
-            };
-            let [upstream, ours, apps] = counts.each_ref().map(of);
-            let _ = writeln!(text, "| {}: {kind} | {upstream} | {ours} | {apps} |", operation.name());
-        }
+    // What only some sides have comes with the rest of its operation.
+    names.sort_by_key(|(operation, _)| operations.iter().position(|one| one == operation));
+    for (operation, name) in names {
+        let is_it = |figure: &&Figure| (figure.operation, figure.name.as_str()) == (operation, name);
+        let of = |side| -> Vec<&Figure> {
+            played
+                .iter()
+                .filter(|(by, _)| *by == side)
+                .filter_map(|(_, all)| all.iter().find(is_it))
+                .collect()
+        };
+        text.push_str(&row(&scenario.to_string(), operation, name, &Side::ALL.map(of)));
     }
     text
 }
 
-fn row(name: &str, values: &[Vec<f64>; 3]) -> String {
-    let [upstream, ours, apps] = values;
-    let value = |values: &[f64]| median(values).map_or(NONE.to_owned(), number);
-    let ratio = |values: &[f64]| {
-        Ratio::of(values, upstream).map_or(NONE.to_owned(), |Ratio { least, median, most }| {
-            if values.len() > 1 {
-                format!("{median:.2} ({least:.2}–{most:.2})")
-            } else {
-                format!("{median:.2}")
-            }
-        })
-    };
-    let (theirs, of_ours, of_apps) = (value(upstream), value(ours), value(apps));
-    format!("| {name} | {theirs} | {of_ours} | {} | {of_apps} | {} |\n", ratio(ours), ratio(apps))
+/// None if there was nothing of it.
+fn row(scenario: &str, operation: &str, name: &str, sides: &[Vec<&Figure>; 3]) -> String {
+    let target = target::of(scenario, operation, name);
+    let values = sides.each_ref().map(|rounds| Figure::of_all(rounds));
+    if target.is_none() && !values.iter().flatten().any(|value| *value > 0.0) {
+        return String::new();
+    }
+    let colon = if operation.is_empty() { "" } else { ": " };
+    let mut text = format!("| {operation}{colon}{name} |");
+    let [theirs, ..] = sides;
+    for ((side, rounds), value) in Side::ALL.into_iter().zip(sides).zip(values) {
+        let ratio = if side == Side::Upstream { None } else { Ratio::of(rounds, theirs) };
+        let median = ratio.map(|ratio| ratio.median);
+        let is_missed = |value| target.is_some_and(|target| target.is_missed(side, value, median));
+        let bold = if value.is_some_and(is_missed) { "**" } else { "" };
+        let value = value.map_or(NONE.to_owned(), |value| format!("{bold}{}{bold}", number(value)));
+        text.push_str(&format!(" {value} |"));
+        if side == Side::Upstream {
+            continue;
+        }
+        let ratio = ratio.map_or(NONE.to_owned(), |Ratio { least, median, most }| {
+            let range = if rounds.len() > 1 { format!(" ({least:.2}–{most:.2})") } else { String::new() };
+            format!("{bold}{median:.2}{bold}{range}")
+        });
+        text.push_str(&format!(" {ratio} |"));
+    }
+    let target = target.map(target::Target::text).unwrap_or_default();
+    format!("{text} {target} |\n")
 }
 
 fn number(value: f64) -> String {
-    if value >= 100.0 {
-        format!("{value:.0}")
-    } else if value >= 10.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.2}")
-    }
+    if value >= 10.0 { format!("{value:.1}") } else { format!("{value:.2}") }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "sizes of processes are far below 2^53")]
-pub(crate) fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
+/// A file of figures, or none. It is written as they come: a run of hours that is broken off keeps what it had.
+#[derive(Default)]
+pub(crate) struct Csv {
+    file: Option<File>,
+}
+
+impl Csv {
+    /// `<date>.csv` in this directory. Runs of one day add to the same file.
+    pub(crate) fn open(directory: &Path) -> Result<Self, Failure> {
+        let date = jiff::Timestamp::now().strftime("%Y-%m-%d");
+        let path = directory.join(format!("{date}.csv"));
+        let opened = fs::create_dir_all(directory)
+            .and_then(|()| File::options().create(true).append(true).open(&path))
+            .and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (length, file) = opened.map_err(Failure::io(format!("opening {}", path.display())))?;
+        let mut csv = Self { file: Some(file) };
+        if length == 0 {
+            csv.line(HEAD)?;
+        }
+        Ok(csv)
+    }
+
+    /// Everything of a round.
+    pub(crate) fn add(
+        &mut self,
+        scenario: Scenario,
+        round: usize,
+        side: Side,
+        figures: &[Figure],
+    ) -> Result<(), Failure> {
+        figures.iter().try_for_each(|figure| {
+            let (Figure { operation, name, .. }, value) = (figure, figure.value());
+            self.line(&format!("{scenario},{round},{},{operation},\"{name}\",{value:.4}", side.short()))
+        })
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Failure> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        writeln!(file, "{line}").map_err(Failure::io("writing the figures"))
+    }
 }
 
 #[cfg(test)]
@@ -109,25 +127,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_has_its_rows() {
-        let scenario = crate::scenario::quick()[1];
-        let sides = [(Side::Upstream, 10), (Side::OurKind, 20), (Side::AppsV1, 5)];
-        let played = Played::made_up(scenario, sides);
-        let text = super::scenario(&played);
-        for part in [
-            "### `50x2-8s`\n",
-            "pods ready after 8 s and gone after 3 s; rounds per side: 1.",
-            "| create: all complete (s) | 10.0 | 20.0 | 2.00 | 5.00 | 0.50 |\n",
-            "| scale: first new pod, p50 (s) | 30.0 | 60.0 | 2.00 | 15.0 | 0.50 |\n",
-            "| roll out: CPU of kube-apiserver each (ms) | 200 | 200 | 1.00 | 200 | 1.00 |\n",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
-        assert!(!text.contains("dry runs"), "{text}");
+    fn a_row_has_the_medians_of_all_sides_and_what_misses_its_target() {
+        let round = |side, seconds, kind: &str| {
+            let figures = vec![
+                Figure::new("create", "all complete (s)", seconds),
+                Figure::new("create", "reads each", 0.0),
+                Figure::new("create", kind, 2.0),
+                Figure::new("", "start-up (s)", 1.0),
+            ];
+            (side, figures)
+        };
+        let played = [
+            round(Side::Upstream, 10.0, "update x each"),
+            round(Side::OurKind, 20.0, "patch x each"),
+            round(Side::AppsV1, 5.0, "patch x each"),
+        ];
+        let text = table("50x2-8s".parse().unwrap(), 1, &played);
+        let rows = "\
+            | create: all complete (s) | 10.0 | **20.0** | **2.00** | 5.00 | 0.50 | ≤ 1 × |\n\
+            | create: update x each | 2.00 | – | – | – | – |  |\n\
+            | create: patch x each | – | 2.00 | – | 2.00 | – |  |\n\
+            | start-up (s) | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 |  |\n";
         assert!(
-            writes(&played).contains("| roll out: patch apps | – | – | 10.00 |\n"),
-            "{}",
-            writes(&played)
+            text.starts_with("### `50x2-8s`\n\n50 Deployments of 2 replicas") && text.ends_with(rows),
+            "{text}"
         );
     }
 }

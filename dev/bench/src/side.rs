@@ -1,9 +1,9 @@
 //! Who is measured, and how it is started.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::ValueEnum;
-use cluster::{Cluster, Companion, Limits, User};
+use cluster::{Cluster, Companion, User};
 use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::failure::Failure;
@@ -66,25 +66,14 @@ impl Side {
         }
     }
 
-    /// The straight way to the API server.
-    pub(crate) fn kubeconfig(self, cluster: &Cluster) -> PathBuf {
-        cluster.kubeconfig(if self == Self::Upstream { User::ControllerManager } else { User::Operator })
-    }
-
     /// Starts it, as a process of its own.
-    pub(crate) fn start(
-        self,
-        cluster: &Cluster,
-        operator: &Path,
-        limits: Limits,
-        kubeconfig: &Path,
-    ) -> Result<Companion, Failure> {
+    pub(crate) fn start(self, cluster: &Cluster, operator: &Path) -> Result<Companion, Failure> {
         if self == Self::Upstream {
-            return Ok(cluster.deployment_controller(limits, kubeconfig)?);
+            return Ok(cluster.deployment_controller()?);
         }
         let arguments = vec![
             "run".to_owned(),
-            format!("--kubeconfig={}", kubeconfig.display()),
+            format!("--kubeconfig={}", cluster.kubeconfig(User::Operator).display()),
             format!("--api={}", self.api_version()),
             "--bind-address=127.0.0.1:0".to_owned(),
         ];

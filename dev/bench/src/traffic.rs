@@ -7,8 +7,8 @@ use std::time::Duration;
 use cluster::audit::{self, Request};
 use jiff::Timestamp;
 
-use crate::completion::Edit;
 use crate::failure::Failure;
+use crate::stage::Edit;
 
 /// All requests about one namespace.
 pub(crate) struct Log {
@@ -20,15 +20,15 @@ pub(crate) struct Log {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Traffic {
     /// Writes by verb and resource, events and dry runs apart; refused ones included.
-    pub(crate) by_kind: BTreeMap<String, u64>,
+    pub(crate) by_kind: BTreeMap<String, usize>,
     /// Writes of events.
-    pub(crate) events: u64,
+    pub(crate) events: usize,
     /// Writes that should change nothing.
-    pub(crate) dry_runs: u64,
+    pub(crate) dry_runs: usize,
     /// All but watches and the lease.
-    pub(crate) reads: u64,
+    pub(crate) reads: usize,
     /// How many of all were answered 409.
-    pub(crate) conflicts: u64,
+    pub(crate) conflicts: usize,
 }
 
 impl Log {
@@ -65,7 +65,7 @@ impl Log {
 
 impl Traffic {
     /// All writes but events and dry runs.
-    pub(crate) fn writes(&self) -> u64 {
+    pub(crate) fn writes(&self) -> usize {
         self.by_kind.values().sum()
     }
 
@@ -75,7 +75,7 @@ impl Traffic {
         }
         match () {
             () if !request.is_write() => {
-                self.reads += u64::from(request.verb != "watch" && request.resource != "leases");
+                self.reads += usize::from(request.verb != "watch" && request.resource != "leases");
             }
             () if request.dry_run => self.dry_runs += 1,
             () if request.resource == "events" => self.events += 1,
@@ -148,7 +148,7 @@ mod tests {
             request("me", "create", "events", 3),
         ];
         let traffic = Log { user: "me", requests }.between(at(2), at(3));
-        let by_kind: Vec<(&str, u64)> =
+        let by_kind: Vec<(&str, usize)> =
             traffic.by_kind.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
         assert_eq!(by_kind, [("patch deployments/status", 1), ("patch replicasets", 1)]);
         assert_eq!((traffic.events, traffic.dry_runs, traffic.reads, traffic.conflicts), (1, 1, 1, 1));

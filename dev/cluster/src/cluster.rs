@@ -22,7 +22,7 @@ use crate::component::Component;
 use crate::credentials::{self, Credentials, User};
 use crate::error::Error;
 use crate::kubelet::Kubelet;
-use crate::launches::{self, Layout, Limits, Ports};
+use crate::launches::{self, Layout, Ports};
 use crate::options::Options;
 use crate::process::{Launch, Process};
 use crate::state::{self, State};
@@ -204,15 +204,15 @@ impl Cluster {
     }
 
     /// Starts Kubernetes' deployment controller in a process of its own, beside the other
-    /// controllers. It reaches the API server by this kubeconfig.
+    /// controllers.
     ///
     /// # Errors
     /// If it cannot be started, or no port is free.
-    pub fn deployment_controller(&self, limits: Limits, kubeconfig: &Path) -> Result<Companion, Error> {
+    pub fn deployment_controller(&self) -> Result<Companion, Error> {
         let port = Ports::free()?.controller_manager;
         let Self { binaries, layout, credentials, .. } = self;
         let Launch { name, program, arguments, log } =
-            launches::deployment_controller(binaries, layout, port, credentials, limits, kubeconfig);
+            launches::deployment_controller(binaries, layout, port, credentials);
         Companion::start(name, &program, arguments, log)
     }
 

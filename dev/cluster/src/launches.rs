@@ -140,15 +140,6 @@ pub(crate) fn apiserver(
     }
 }
 
-/// How many requests a controller manager sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limits {
-    /// Kubernetes' defaults: 20 requests a second, 30 at a time, for each controller.
-    Defaults,
-    /// As many as it can, in effect.
-    Lifted,
-}
-
 pub(crate) fn controller_manager(
     binaries: &ControlPlaneBinaries,
     layout: &Layout,
@@ -160,9 +151,7 @@ pub(crate) fn controller_manager(
     if deployment_controller {
         controllers.push("deployment-controller");
     }
-    let kubeconfig = credentials.kubeconfig(User::ControllerManager);
-    let port = ports.controller_manager;
-    let flags = controller_flags(credentials, &kubeconfig, port, &controllers, Limits::Lifted);
+    let flags = controller_flags(credentials, ports.controller_manager, &controllers);
     Launch {
         name: "kube-controller-manager",
         program: binaries.controller_manager.clone(),
@@ -177,26 +166,18 @@ pub(crate) fn deployment_controller(
     layout: &Layout,
     port: u16,
     credentials: &Credentials,
-    limits: Limits,
-    kubeconfig: &Path,
 ) -> Launch {
     Launch {
         name: "deployment-controller",
         program: binaries.controller_manager.clone(),
-        arguments: controller_flags(credentials, kubeconfig, port, &["deployment-controller"], limits),
+        arguments: controller_flags(credentials, port, &["deployment-controller"]),
         log: layout.log("deployment-controller"),
     }
 }
 
-fn controller_flags(
-    credentials: &Credentials,
-    kubeconfig: &Path,
-    port: u16,
-    controllers: &[&str],
-    limits: Limits,
-) -> Vec<String> {
-    let mut flags = vec![
-        format!("--kubeconfig={}", kubeconfig.display()),
+fn controller_flags(credentials: &Credentials, port: u16, controllers: &[&str]) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", credentials.kubeconfig(User::ControllerManager).display()),
         format!("--controllers={}", controllers.join(",")),
         // Each controller then acts under its own name and its own rights,
         // as in a real cluster, which the audit log shows.
@@ -209,9 +190,8 @@ fn controller_flags(
         "--authentication-skip-lookup=true".to_owned(),
         "--authorization-always-allow-paths=*".to_owned(),
         "--profiling=false".to_owned(),
-    ];
-    if limits == Limits::Lifted {
-        flags.extend(["--kube-api-qps=1000".to_owned(), "--kube-api-burst=2000".to_owned()]);
-    }
-    flags
+        // By default each controller sends 20 requests a second.
+        "--kube-api-qps=1000".to_owned(),
+        "--kube-api-burst=2000".to_owned(),
+    ]
 }

@@ -35,7 +35,6 @@ pub use companion::Companion;
 pub use component::Component;
 pub use credentials::User;
 pub use error::Error;
-pub use launches::Limits;
 pub use options::Options;
 pub use ports::free_port;
 pub use process::send_signal;

@@ -24,14 +24,6 @@ pub struct Exchange {
     pub fault: Option<String>,
 }
 
-impl Exchange {
-    /// Whether something may have changed on the server: it was asked, and did not refuse.
-    #[must_use]
-    pub fn took_effect(&self) -> bool {
-        self.request.is_write() && self.server_code.is_some_and(|code| code < 300)
-    }
-}
-
 /// All exchanges since the start or the last [`Journal::clear`].
 #[derive(Clone, Debug, Default)]
 pub struct Journal {

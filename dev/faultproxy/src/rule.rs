@@ -212,20 +212,19 @@ pub struct Rule {
     pub(crate) select: Match,
     pub(crate) fault: Fault,
     pub(crate) skip: u32,
-    pub(crate) every: u32,
     pub(crate) times: u32,
 }
 
 impl Rule {
     /// Whether the request with this number among all that match meets the fault.
     pub(crate) fn meets(&self, number: u32) -> bool {
-        number > self.skip && (number - self.skip).is_multiple_of(self.every)
+        number > self.skip
     }
 
     /// Every matching request, until the rule is removed.
     #[must_use]
     pub fn always(select: Match, fault: Fault) -> Self {
-        Self { select, fault, skip: 0, every: 1, times: u32::MAX }
+        Self { select, fault, skip: 0, times: u32::MAX }
     }
 
     /// The first matching request.
@@ -240,29 +239,9 @@ impl Rule {
         Self { skip, ..self }
     }
 
-    /// Only each request that has this place among the matching ones, or a multiple of it.
-    #[must_use]
-    pub fn every(self, every: u32) -> Self {
-        Self { every: every.max(1), ..self }
-    }
-
     /// Only this many.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self { times, ..self }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn meets_those_that_it_names() {
-        let met = |rule: &Rule| (1..=9).filter(|number| rule.meets(*number)).collect::<Vec<u32>>();
-        let rule = || Rule::always(Match::all(), Fault::Drop);
-        assert_eq!(met(&rule().skip(7)), [8, 9]);
-        assert_eq!(met(&rule().every(4)), [4, 8]);
-        assert_eq!(met(&rule().skip(2).every(3)), [5, 8]);
     }
 }

@@ -45,30 +45,3 @@ pub(crate) struct Connection {
     #[arg(long, global = true, value_name = "TIME", value_parser = time, default_value = "0")]
     pub(crate) request_timeout: Duration,
 }
-
-impl Connection {
-    /// The same flags again, for kubectl.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        let kubeconfig = self.kubeconfig.as_ref().map(|path| path.display().to_string());
-        let named = [
-            ("kubeconfig", &kubeconfig),
-            ("context", &self.context),
-            ("cluster", &self.cluster),
-            ("user", &self.user),
-            ("namespace", &self.namespace),
-            ("server", &self.server),
-            ("token", &self.token),
-            ("as", &self.as_user),
-        ];
-        let mut flags: Vec<String> =
-            named.iter().filter_map(|(name, value)| Some(format!("--{name}={}", value.as_ref()?))).collect();
-        flags.extend(self.as_groups.iter().map(|group| format!("--as-group={group}")));
-        if self.insecure_skip_tls_verify {
-            flags.push("--insecure-skip-tls-verify".to_owned());
-        }
-        if self.request_timeout > Duration::ZERO {
-            flags.push(format!("--request-timeout={}ms", self.request_timeout.as_millis()));
-        }
-        flags
-    }
-}

@@ -7,7 +7,6 @@ mod history;
 mod list;
 mod own;
 mod plan;
-mod pod;
 mod set;
 mod status;
 mod subject;
@@ -33,7 +32,6 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
         Verb::Revision(verb) => revision(connection, verb).await,
         Verb::Move(verb) => take_over(connection, verb).await,
         Verb::Spec(verb) => change(connection, verb).await,
-        Verb::Pod(verb) => pod::carry_out(connection, verb).await,
         Verb::Own(verb) => own::carry_out(verb).await,
     }
 }
