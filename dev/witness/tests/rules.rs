@@ -9,11 +9,11 @@ use world::{Object, Resource};
 
 /// A Deployment of four replicas with these members of spec and status.
 fn deployment(spec: Value, status: Value) -> Object {
-    annotated(json!({}), spec, status)
+    annotated(&json!({}), spec, status)
 }
 
 /// The same with annotations.
-fn annotated(annotations: Value, spec: Value, status: Value) -> Object {
+fn annotated(annotations: &Value, spec: Value, status: Value) -> Object {
     let mut object = json!({
         "metadata": {
             "name": "web", "namespace": "default", "uid": "d", "generation": 3, "annotations": annotations,
@@ -30,11 +30,11 @@ fn annotated(annotations: Value, spec: Value, status: Value) -> Object {
 
 /// Its ReplicaSet of a revision, with a size and a verdict.
 fn set(revision: i64, size: i64, verdict: Option<&str>) -> Object {
-    set_of(revision, size, verdict, json!({}))
+    set_of(revision, size, verdict, &json!({}))
 }
 
 /// The same with a template.
-fn set_of(revision: i64, size: i64, verdict: Option<&str>, template: Value) -> Object {
+fn set_of(revision: i64, size: i64, verdict: Option<&str>, template: &Value) -> Object {
     let memory = json!({ "version": 1, "revision": revision, "verdict": verdict }).to_string();
     let object = json!({
         "metadata": {
@@ -168,7 +168,7 @@ fn triggers_are_differences() {
         let container = json!({ "name": "app", "image": image, "env": [{ "name": "A", "value": env }] });
         let labels = json!({ "pod-template-hash": format!("{revision}abc") });
         let template = json!({ "metadata": { "labels": labels }, "spec": { "containers": [container] } });
-        set_of(revision, 4, None, template)
+        set_of(revision, 4, None, &template)
     };
     let known = |env: &str| [status(json!({})), of(1, "app:v1", "1"), of(2, "app:v2", env)];
     check("UM-20", &known("1"), rollout("TemplateChanged"), rollout("NewImage"));
@@ -183,6 +183,6 @@ fn an_abort_is_no_failure() {
     };
     let sets = [set(1, 4, Some("Good")), set(2, 0, Some("Failed"))];
     check("UM-21", &[&[status(json!({}))], &sets[..]].concat(), target("Aborted"), target("Reverted"));
-    let aborted = annotated(json!({ "rollwright.dev/abort": "2" }), json!({}), json!({}));
+    let aborted = annotated(&json!({ "rollwright.dev/abort": "2" }), json!({}), json!({}));
     check("UM-21", &[&[aborted], &sets[..]].concat(), target("Reverted"), target("Aborted"));
 }
