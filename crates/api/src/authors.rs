@@ -21,6 +21,8 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
         owners.max_by_key(|entry| text(entry, "time"))
     };
     let [template, rollback, replicas, pin] = FIELDS.map(|field| last(&["f:spec", field]));
+    // Nobody owns the default of a field that left a manifest: who removed it wrote the spec last.
+    let replicas = replicas.or_else(|| last(&["f:spec"]));
     let promotion = last(&["f:metadata", "f:annotations", PROMOTE]);
     let author = |entry: &Value| Author {
         manager: text(entry, "manager").to_owned(),
@@ -99,6 +101,17 @@ mod tests {
             ("kube-controller-manager", "scale")
         );
         assert_eq!(scaler.at, "2026-04-01T12:09:00Z".parse().ok());
+    }
+
+    #[test]
+    fn who_removed_the_number_of_replicas_changed_it() {
+        let found = authors(&json!({"managedFields": [
+            entry("kubectl-set", None, "2026-04-01T12:00:00Z", &json!({"f:template": {"f:spec": {}}})),
+            entry("argocd-controller", None, "2026-04-01T12:05:00Z", &json!({"f:strategy": {}})),
+            entry("rollwright", Some("status"), "2026-04-01T13:00:00Z", &json!({"f:template": {}})),
+            annotated("alice", "2026-04-01T12:06:00Z"),
+        ]}));
+        assert_eq!(found.replicas.map(|scaler| scaler.manager).as_deref(), Some("argocd-controller"));
     }
 
     #[test]
