@@ -2,13 +2,15 @@
 //! operator: no pod is ever created or deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
 
-use cluster::{NotYet, Tool};
+use cluster::{NotYet, Tool, User};
+use faultproxy::{Fault, FaultProxy, Match, Rule};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use crate::command_line::{run, tool};
-use crate::cut::{Cut, Ended};
 use crate::failure::{Failure, Outcome, ensure, same, until};
 use crate::flavour::Flavour;
 use crate::manifest::Manifest;
@@ -124,12 +126,35 @@ async fn migrate(tool: &Tool, words: &str) -> Outcome {
     same(&format!("exit code of migrate{words}: {output:?}"), output.code, Some(0))
 }
 
-/// SIGKILL after this many writes.
-async fn killed(cut: &Cut, words: &str, writes: u32) -> Outcome {
-    let words = format!("migrate deployment/web --timeout=0{words}");
-    let ended = cut.killed(&words, REVIEWS + writes).await?;
-    same(&format!("how {words} ended after {writes} writes"), ended, Ended::Killed)?;
-    let reviews = cut.writes().into_iter().filter(|write| write.ends_with("reviews")).count();
+/// Kills it by SIGKILL once the server has answered this many writes, and before the process knows.
+async fn killed(world: &World, proxy: &FaultProxy, words: &str, writes: u32) -> Outcome {
+    proxy.heal();
+    proxy.clear_journal();
+    let last = Rule::once(Match::writes(), Fault::HangAfter).skip(REVIEWS + writes - 1);
+    let rule = proxy.arm(last);
+    let kubeconfig = world.stage.cluster.directory().join(format!("{}.kubeconfig", world.namespace));
+    proxy.write_kubeconfig(&kubeconfig)?;
+    let mut process = Command::new(env!("CARGO_BIN_EXE_kubectl-rollwright"))
+        .arg("--kubeconfig")
+        .arg(&kubeconfig)
+        .args(["--namespace", &world.namespace, "migrate", "deployment/web", "--timeout=0"])
+        .args(words.split_whitespace())
+        .env_remove("KUBECONFIG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()?;
+    world
+        .wait(&format!("write {writes} of migrate{words}"), async || {
+            let ended = process.try_wait()?;
+            let is_answered = proxy.journal().writes().last().is_some_and(|it| it.server_code.is_some());
+            until(proxy.met(rule) == 1 && is_answered, format!("{ended:?}"))
+        })
+        .await?;
+    process.kill().await?;
+    let reviews = proxy.journal().writes().filter(|write| write.request.label().ends_with("reviews")).count();
+    proxy.heal();
     same("the questions before the first write", reviews, REVIEWS as usize)
 }
 
@@ -155,23 +180,24 @@ async fn killed_after(world: &World, writes: u32) -> Outcome {
     three_revisions(world).await?;
     let before = history(&world.sets().await?);
     let pods = Pods::watch(world).await?;
-    let (tool, cut) = (tool(world)?, Cut::new(world, "cut").await?);
+    let (tool, proxy) =
+        (tool(world)?, FaultProxy::start(world.stage.cluster.config(User::Admin).await?).await?);
     let (ours, apps) = (world, &apps(world));
 
-    killed(&cut, "", writes).await?;
+    killed(world, &proxy, "", writes).await?;
     migrate(&tool, "").await?;
     settled(ours, &before).await?;
 
-    killed(&cut, " --back", writes).await?;
+    killed(world, &proxy, " --back", writes).await?;
     migrate(&tool, " --back").await?;
     settled(apps, &before).await?;
 
-    killed(&cut, "", writes).await?;
+    killed(world, &proxy, "", writes).await?;
     migrate(&tool, " --back").await?;
     settled(apps, &before).await?;
 
     migrate(&tool, "").await?;
-    killed(&cut, " --back", writes).await?;
+    killed(world, &proxy, " --back", writes).await?;
     migrate(&tool, "").await?;
     settled(ours, &before).await?;
     pods.untouched(world).await
