@@ -75,6 +75,7 @@ async fn each_rollout_has_its_record(world: World) -> Outcome {
         &web.value,
     )?;
 
+    world.wait_event("web", "NewReplicaSetAvailable", "revision 2").await?;
     // None of these becomes ready.
     patch_as(&world, "alice", None, &image_patch("bad:v3")).await?;
     let running = |web: &Deployment| web.value["status"]["rollout"]["id"] == 3;
