@@ -4,19 +4,41 @@ use cluster::webhook::{Registration, Verdict, Webhook};
 use cluster::{NotYet, free_port};
 use serde_json::{Value, json};
 
+use crate::command_line::{run, tool};
 use crate::failure::{Failure, Outcome, ensure, same, until};
 use crate::manifest::Manifest;
 use crate::objects::Deployment;
 use crate::operator::Operator;
 use crate::port::{get, operator};
 use crate::scenario::{Scenario, scenarios};
-use crate::why::is;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own both what_the_server_refuses,
     own ours rights_that_are_lacking because "both APIs share what reads pods",
 ];
+
+/// Asks about `web` until the answer is this cause with this exit code, and its message contains this text.
+async fn is(world: &World, cause: &str, code: i64, text: &str) -> Outcome {
+    let tool = tool(world)?;
+    let what = format!("why web: {cause}, exit code {code}, \"{text}\"");
+    let found = world
+        .wait(&what, async || {
+            let output = run(&tool, "why web -o json").await.map_err(|failure| NotYet(failure.0))?;
+            let said: Value = serde_json::from_str(&output.stdout)?;
+            let fits = said["cause"] == cause && said["exitCode"] == code;
+            until(fits && said["message"].to_string().contains(text), format!("{output:?}"))?;
+            until(output.code.map(i64::from) == Some(code), format!("{output:?}"))?;
+            Ok(said)
+        })
+        .await?;
+    let needs_next = cause != "Complete";
+    ensure(
+        !needs_next || found["next"].as_str().is_some_and(|next| next.starts_with("kubectl ")),
+        "a next command",
+        found,
+    )
+}
 
 /// An operator with a port, which calls a rollout blocked soon.
 struct Seat {

@@ -83,18 +83,14 @@ async fn wait_budget(world: &World, wanted: Budget) -> Outcome {
         .await
 }
 
-/// The pods of an image that nobody has deleted.
-async fn pods_of(world: &World, image: &str) -> Outcome<Vec<Pod>> {
+/// A pod of this image that nobody has deleted.
+async fn any_pod(world: &World, image: &str) -> Outcome<String> {
     let is_one = |pod: &Pod| {
         let mut containers = pod.spec.iter().flat_map(|spec| &spec.containers);
         pod.metadata.deletion_timestamp.is_none()
             && containers.any(|container| container.image.as_deref() == Some(image))
     };
-    Ok(world.pods().await?.into_iter().filter(is_one).collect())
-}
-
-async fn any_pod(world: &World, image: &str) -> Outcome<String> {
-    let pod = pods_of(world, image).await?.into_iter().find_map(|pod| pod.metadata.name);
+    let pod = world.pods().await?.into_iter().find(is_one).and_then(|pod| pod.metadata.name);
     pod.ok_or_else(|| Failure::new(format!("no pod of {image}")))
 }
 

@@ -109,14 +109,16 @@ async fn every_version_of_a_deployment(world: World) -> Outcome {
     same("the last of a paused one", parts[5].last(), Some("InProgress"))
 }
 
-/// Splits what was seen after each of these versions.
+/// Splits what was seen after each of these versions, and what else has its generation.
 fn parts<'a>(seen: &'a [(Deployment, String)], ends: &[Deployment]) -> Outcome<Vec<Part<'a>>> {
     let version = |web: &Deployment| web.text("/metadata/resourceVersion").to_owned();
     let (mut rest, mut parts) = (seen, Vec::new());
     for end in ends {
         let place = rest.iter().position(|(web, _)| version(web) == version(end));
         let place = place.ok_or_else(|| failed(format!("never seen: {}", end.summary())))?;
-        let (part, after) = rest.split_at(place + 1);
+        let is_later = |(web, _): &&(Deployment, String)| web.generation() == end.generation();
+        let later = rest.iter().skip(place + 1).take_while(is_later).count();
+        let (part, after) = rest.split_at(place + 1 + later);
         rest = after;
         parts.push(Part(part));
     }

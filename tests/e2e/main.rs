@@ -79,7 +79,6 @@ mod transcript;
 mod upgrade;
 mod watch;
 mod webhooks;
-mod why;
 mod world;
 
 use std::process::ExitCode;
@@ -121,7 +120,6 @@ const SCENARIOS: &[&[Scenario]] = &[
     stock_kubectl::SCENARIOS,
     command_line::SCENARIOS,
     exit_codes::SCENARIOS,
-    why::SCENARIOS,
     transcript::SCENARIOS,
 ];
 

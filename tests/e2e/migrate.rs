@@ -242,7 +242,10 @@ async fn there_and_back(world: World) -> Outcome {
     let pods = Pods::watch(ours).await?;
     let tool = tool(ours)?;
     let version = apps.get("web").await?.text("/metadata/resourceVersion").to_owned();
-    refusals(ours, &tool).await?;
+    let refused = run(&tool, "migrate deployment/web").await?;
+    same("exit code", refused.code, Some(1))?;
+    let text = "horizontalpodautoscaler/web scales deployment.apps/web, which goes; add --hpa=retarget";
+    ensure(refused.stderr.contains(text), text, &refused.stderr)?;
     let [first, second, third] = ["app:v1", "app:v2", "app:v3"].map(async |image| apps.set(image).await);
     let (first, second, third) = (first.await?.name, second.await?.name, third.await?.name);
 
@@ -327,32 +330,4 @@ async fn scaler(world: &World) -> Outcome {
 async fn scaled(world: &World) -> Outcome<String> {
     let path = "jsonpath={.spec.scaleTargetRef.apiVersion}";
     Ok(world.kubectl.run(&["get", "hpa", "web", "-o", path]).await?)
-}
-
-/// What is in the way is reported immediately, and nothing is written.
-async fn refusals(world: &World, tool: &Tool) -> Outcome {
-    let missing = run(tool, "migrate nothing").await?;
-    same("exit code for a name that is not there", missing.code, Some(5))?;
-    ensure(missing.stderr.contains("deployment \"nothing\" not found"), "not found", &missing.stderr)?;
-    let wrong = run(tool, "migrate rwd/web").await?;
-    same("exit code for the wrong way", wrong.code, Some(2))?;
-    let overlapping = Manifest::new("canary", 0).spec(
-        "selector",
-        &json!({"matchExpressions": [
-        {"key": "app", "operator": "In", "values": ["web", "canary"]}]}),
-    );
-    apps(world).create(&overlapping).await?;
-    let refused = run(tool, "migrate deployment/web").await?;
-    same("exit code", refused.code, Some(1))?;
-    let both = [
-        "deployment.apps/web is not migrated, and nothing was changed",
-        "the selector of deployment.apps/canary matches replicaset.apps/web-",
-        "horizontalpodautoscaler/web scales deployment.apps/web, which goes; add --hpa=retarget",
-    ];
-    for text in both {
-        ensure(refused.stderr.contains(text), text, &refused.stderr)?;
-    }
-    // With its ReplicaSet, which would count as one of the other Deployment's.
-    world.kubectl.run(&["delete", "deployment.v1.apps/canary", "--cascade=foreground"]).await?;
-    Ok(())
 }

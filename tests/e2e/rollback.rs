@@ -1,5 +1,6 @@
 //! Rollbacks asked for by `spec.rollbackTo`, or by the old annotation on apps/v1 (S10).
 
+use cluster::webhook::{Behaviour, Webhook};
 use serde_json::{Value, json};
 
 use crate::failure::{Outcome, ensure, same};
@@ -107,44 +108,22 @@ async fn rollback_left_in_the_manifest(world: World) -> Outcome {
     same("the image", world.get("web").await?.image(), "app:v2")
 }
 
-/// A ReplicaSet that apps/v1 stores may have a template that the CRD refuses, here a variable that is set twice: the
-/// request ends, and the next rollout continues.
+/// A webhook gives each ReplicaSet two variables of one name, which the CRD refuses: the request ends, and the next
+/// rollout continues.
 async fn rollback_that_the_server_refuses(world: World) -> Outcome {
-    let labels = json!({"app": "web", "pod-template-hash": "handmade"});
-    let old = json!({
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {
-            "name": "web-handmade",
-            "labels": {"app": "web", "rollwright.dev/managed": "true"},
-            "annotations": {"deployment.kubernetes.io/revision": "1"},
-        },
-        "spec": {
-            "replicas": 0,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{
-                    "name": "app",
-                    "image": "app:v0",
-                    "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}],
-                }]},
-            },
-        },
-    });
-    world.kubectl.apply(&old.to_string()).await?;
-    world.create(&Manifest::new("web", 2)).await?;
-    world.complete("web").await?;
+    let webhook = Webhook::install(&world.client(), Behaviour::AppendEnv, &world.namespace).await?;
+    history(&world, 2, &["app:v2"]).await?;
     world.roll_back("web", 1).await?;
-    let ended = |web: &Deployment| !web.asks_for_rollback();
-    let web = world.wait_until("web", "the request having ended", ended).await?;
-    same("image", web.image(), "app:v1")?;
-    let refused = |web: &Deployment| web.text("/status/rollback/result") == "Invalid";
+    let refused = |web: &Deployment| {
+        !web.asks_for_rollback() && web.text("/status/rollback/result") == "Invalid" && web.is_complete()
+    };
     let web = world.wait_until("web", "the record of a refused template", refused).await?;
+    same("image", web.image(), "app:v2")?;
     let message = web.text("/status/rollback/message");
     ensure(message.contains("Duplicate value"), "the server's words in status.rollback.message", message)?;
     world.wait_event("web", "DeploymentRollbackInvalid", "Duplicate value").await?;
-    world.patch("web", &image_patch("app:v2")).await?;
-    let web = world.complete("web").await?;
-    same("image", web.image(), "app:v2")
+    world.set_image("web", "app:v3").await?;
+    world.complete("web").await?;
+    webhook.remove(&world.client()).await?;
+    Ok(())
 }

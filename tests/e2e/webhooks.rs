@@ -20,6 +20,8 @@ use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours sidecar because "apps/v1 compares stored templates (S14.11)",
+    ours registry because "apps/v1 compares stored templates (S14.11)",
+    ours random_annotation because "apps/v1 compares stored templates (S14.11)",
     ours not_idempotent because "apps/v1 compares stored templates (S14.11)",
     ours none_on_dry_run because "apps/v1 compares stored templates (S14.11)",
     ours dry_run_refused because "apps/v1 compares stored templates (S14.11)",
@@ -33,6 +35,16 @@ const QUIET: Duration = Duration::from_secs(20);
 async fn sidecar(world: World) -> Outcome {
     let webhook = Webhook::install(&world.client(), Behaviour::AddSidecar, &world.namespace).await?;
     endure(&world, webhook, true).await
+}
+
+async fn registry(world: World) -> Outcome {
+    let webhook = Webhook::install(&world.client(), Behaviour::RewriteRegistry, &world.namespace).await?;
+    endure(&world, webhook, true).await
+}
+
+async fn random_annotation(world: World) -> Outcome {
+    let webhook = Webhook::install(&world.client(), Behaviour::RandomAnnotation, &world.namespace).await?;
+    endure(&world, webhook, false).await
 }
 
 /// One more variable at every create and update, so a ReplicaSet's template changes whenever its size
