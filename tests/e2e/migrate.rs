@@ -249,9 +249,6 @@ async fn there_and_back(world: World) -> Outcome {
     let [first, second, third] = ["app:v1", "app:v2", "app:v3"].map(async |image| apps.set(image).await);
     let (first, second, third) = (first.await?.name, second.await?.name, third.await?.name);
 
-    let shown = run(&tool, "migrate web --dry-run --hpa=retarget -o json").await?;
-    let shown: Value = serde_json::from_str(&shown.stdout)?;
-    same("the number of steps", shown["steps"].as_array().map(Vec::len), Some(WRITES as usize + 1))?;
     let shown = run(&tool, "migrate web --dry-run --hpa=retarget").await?;
     let (earlier, later) = if first < second { (&first, &second) } else { (&second, &first) };
     let lines = [

@@ -124,7 +124,7 @@ async fn another_text_of_a_template_restarts_nothing(world: World) -> Outcome {
     same("the number of sets of app:v1", most, Some(1))
 }
 
-/// 253 characters are a legal name. That of the ReplicaSet is cut, and so each template still has one of its own (S4.8).
+/// 253 characters are a legal name. That of the ReplicaSet is cut, so each template still has one of its own (S4.8).
 /// Labels look like something else, and one is a hash label of the user's own (S4.10).
 async fn longest_name_and_odd_labels(world: World) -> Outcome {
     let name = "n".repeat(253);

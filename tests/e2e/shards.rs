@@ -16,7 +16,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 const PODS: i64 = 4;
 
-/// Two operators with a lease each. Each manages its own namespaces, and only those; killing one stops only its own, and
+/// Two operators with a lease each. Each manages only its own namespaces; killing one stops only its own, and
 /// a namespace can be moved. One without the label is nobody's before somebody selects it.
 async fn shards(a: World) -> Outcome {
     let alone = a.stage.operator(a.flavour);
