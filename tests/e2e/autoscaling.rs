@@ -1,4 +1,4 @@
-//! A HorizontalPodAutoscaler with Kubernetes' own controller.
+//! The scale subresource, with kubectl and with Kubernetes' own autoscaler.
 
 use std::time::Duration;
 
@@ -8,14 +8,13 @@ use serde_json::{Value, json};
 
 use crate::failure::{Outcome, ensure, same, until};
 use crate::manifest::{Manifest, pods_patch};
-use crate::scaling::scale;
 use crate::scenario::{Scenario, scenarios};
-use crate::trace::Trace;
-use crate::watch::Sightings;
+use crate::watch::{Sightings, Trace};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both autoscaled_mid_rollout,
+    both kubectl_scale,
 ];
 
 const AUTOSCALED: Duration = Duration::from_secs(150);
@@ -32,7 +31,8 @@ async fn autoscaled_mid_rollout(world: World) -> Outcome {
     scale_shows(&world, 4, 6).await?;
 
     // Below its minimum the autoscaler needs no metrics to scale.
-    world.kubectl.apply(&autoscaler(&world).to_string()).await?;
+    let target = format!("{}/web", world.flavour.resource());
+    world.kubectl.run(&["autoscale", &target, "--min=8", "--max=10", "--cpu-percent=80"]).await?;
     wait_autoscaled(&world, 8).await?;
     world.wait_sizes(&[("app:v1", 8), ("app:v2", 4)]).await?;
     let all_there = |status: (i64, i64)| status == (12, 8);
@@ -63,7 +63,7 @@ async fn autoscaled_mid_rollout(world: World) -> Outcome {
 
 /// Waits until the autoscaler has set this size. It looks every 15 s, and for new kinds every 30 s, so that
 /// on a slow machine it may well come late.
-pub(crate) async fn wait_autoscaled(world: &World, size: i64) -> Outcome {
+async fn wait_autoscaled(world: &World, size: i64) -> Outcome {
     wait_for(&format!("the autoscaler to ask for {size}"), AUTOSCALED, async || {
         let web = world.get("web").await.map_err(|failure| NotYet(failure.0))?;
         until(web.replicas() == size, web.summary())
@@ -80,20 +80,31 @@ async fn scale_shows(world: &World, size: i64, pods: i64) -> Outcome {
     same("its status.replicas", &scale["status"]["replicas"], &json!(shown))
 }
 
-/// One that wants eight pods at least.
-pub(crate) fn autoscaler(world: &World) -> Value {
-    json!({
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": "web"},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": world.flavour.api_version(), "kind": "Deployment", "name": "web"},
-            "minReplicas": 8,
-            "maxReplicas": 10,
-            "metrics": [{
-                "type": "Resource",
-                "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},
-            }],
-        },
-    })
+/// `kubectl scale` by the scale subresource, which has a selector as text (S15.6, S15.8).
+async fn kubectl_scale(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 2)).await?;
+    let target = format!("{}/web", world.flavour.resource());
+    for replicas in [5, 0, 3] {
+        world.kubectl.run(&["scale", &target, &format!("--replicas={replicas}")]).await?;
+        world.complete("web").await?;
+        let scale = scale(&world).await?;
+        // Zero is left out.
+        same("spec.replicas of the scale", scale["spec"]["replicas"].as_i64().unwrap_or(0), replicas)?;
+        same("its status.replicas", scale["status"]["replicas"].as_i64().unwrap_or(0), replicas)?;
+        same("its selector", &scale["status"]["selector"], &json!("app=web"))?;
+    }
+    let refused =
+        world.kubectl.output(&["scale", &target, "--current-replicas=9", "--replicas=1"], "").await?;
+    ensure(!refused.success, "a wrong --current-replicas to be refused", &refused)?;
+    same("the number of sets", world.sets().await?.len(), 1)?;
+    let set = world.set("app:v1").await?;
+    same("desired-replicas", set.annotation("deployment.kubernetes.io/desired-replicas"), "3")
+}
+
+/// The scale subresource.
+async fn scale(world: &World) -> Outcome<Value> {
+    let group = world.flavour.api_resource().api_version;
+    let path = format!("/apis/{group}/namespaces/{}/deployments/web/scale", world.namespace);
+    let request = http::Request::get(path).body(Vec::new())?;
+    Ok(world.client().request(request).await?)
 }

@@ -18,8 +18,11 @@ use crate::scenario::{Scenario, scenarios};
 use crate::stage::Controller;
 use crate::world::World;
 
-pub(crate) const SCENARIOS: &[Scenario] =
-    scenarios![both namespace_deleted, both orphaned_and_resumed, both foreground, both background,];
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    both namespace_deleted,
+    both orphaned_and_resumed,
+    both foreground_and_background,
+];
 
 async fn until_gone(world: &World, name: &str) -> Outcome {
     world
@@ -62,8 +65,9 @@ async fn orphaned_and_resumed(world: World) -> Outcome {
 }
 
 /// Foreground deletion: the Deployment outlives its ReplicaSets and gets nothing but its status. An
-/// edit in between makes no ReplicaSet (S3.5).
-async fn foreground(world: World) -> Outcome {
+/// edit in between makes no ReplicaSet (S3.5). After a background deletion, the garbage collector takes the rest, and
+/// nothing returns.
+async fn foreground_and_background(world: World) -> Outcome {
     let manifest = Manifest::new("web", 2).pods(kubelet::TERMINATE_AFTER_MS, "3000");
     world.roll_out(&manifest).await?;
     let _ = world.deployments().delete("web", &DeleteParams::foreground()).await?;
@@ -80,11 +84,8 @@ async fn foreground(world: World) -> Outcome {
             Ok(Ok(()))
         })
         .await?
-        .or_else(|seen| ensure(false, "no set made, and none left behind", seen))
-}
+        .or_else(|seen| ensure(false, "no set made, and none left behind", seen))?;
 
-/// Background deletion: the Deployment goes immediately, the garbage collector takes the rest, and nothing returns.
-async fn background(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 2)).await?;
     let _ = world.deployments().delete("web", &DeleteParams::background()).await?;
     until_gone(&world, "web").await?;

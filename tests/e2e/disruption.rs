@@ -1,7 +1,5 @@
 //! PodDisruptionBudgets: what Kubernetes' own disruption controller makes of them in the middle of a rollout, and the
 //! answer to an eviction.
-//!
-//! One budget in each scenario: pods that two select cannot be evicted at all.
 
 use cluster::User;
 use cluster::kubelet::NEVER_READY;
@@ -12,13 +10,12 @@ use kube::api::{Api, EvictParams};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome, ensure, until};
-use crate::manifest::{Manifest, image_patch, pods_patch};
+use crate::manifest::{Manifest, pods_patch};
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both budget_in_percent,
-    both absolute_budget,
 ];
 
 /// The status of a budget.
@@ -34,7 +31,7 @@ struct Budget {
 /// counts by the sizes of the ReplicaSets, surge included: 75 % of six. It knows the built-in kind by name.
 async fn budget_in_percent(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4).rolling(&json!(2), &json!(0))).await?;
-    protect(&world, &json!("75%")).await?;
+    protect(&world).await?;
     let at_rest = Budget { expected: 4, desired: 3, healthy: 4, allowed: 1 };
     wait_budget(&world, at_rest).await?;
 
@@ -59,44 +56,13 @@ async fn budget_in_percent(world: World) -> Outcome {
     Ok(())
 }
 
-/// All four have to be there, so that nothing may be evicted; until a rollout has brought up two more,
-/// which are ready but by `minReadySeconds` not yet available, and thus replace none. For a number of pods
-/// the controller asks for no size of anything.
-async fn absolute_budget(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 4).rolling(&json!(2), &json!(0))).await?;
-    protect(&world, &json!(4)).await?;
-    let at_rest = Budget { expected: 4, desired: 4, healthy: 4, allowed: 0 };
-    wait_budget(&world, at_rest).await?;
-    refused(&world, "app:v1").await?;
-
-    let mut held = image_patch("app:v2");
-    held["spec"]["minReadySeconds"] = json!(550);
-    world.patch("web", &held).await?;
-    world.wait_sizes(&[("app:v1", 4), ("app:v2", 2)]).await?;
-    let surge = Budget { expected: 6, desired: 4, healthy: 6, allowed: 2 };
-    wait_budget(&world, surge).await?;
-    evict(&world, "app:v1").await?;
-    wait_budget(&world, surge).await?;
-    world.wait_sizes(&[("app:v1", 4), ("app:v2", 2)]).await?;
-
-    world.patch("web", &json!({"spec": {"minReadySeconds": 0}})).await?;
-    world.complete("web").await?;
-    wait_budget(&world, at_rest).await?;
-    refused(&world, "app:v2").await
-}
-
 fn budgets(world: &World) -> Api<PodDisruptionBudget> {
     Api::namespaced(world.client(), &world.namespace)
 }
 
-async fn protect(world: &World, min_available: &Value) -> Outcome {
-    let budget = json!({
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "web"},
-        "spec": {"minAvailable": min_available, "selector": {"matchLabels": {"app": "web"}}},
-    });
-    world.kubectl.apply(&budget.to_string()).await?;
+async fn protect(world: &World) -> Outcome {
+    let words = ["create", "poddisruptionbudget", "web", "--min-available=75%", "--selector=app=web"];
+    world.kubectl.run(&words).await?;
     Ok(())
 }
 
@@ -117,18 +83,14 @@ async fn wait_budget(world: &World, wanted: Budget) -> Outcome {
         .await
 }
 
-/// The pods of an image that nobody has deleted.
-async fn pods_of(world: &World, image: &str) -> Outcome<Vec<Pod>> {
+/// A pod of this image that nobody has deleted.
+async fn any_pod(world: &World, image: &str) -> Outcome<String> {
     let is_one = |pod: &Pod| {
         let mut containers = pod.spec.iter().flat_map(|spec| &spec.containers);
         pod.metadata.deletion_timestamp.is_none()
             && containers.any(|container| container.image.as_deref() == Some(image))
     };
-    Ok(world.pods().await?.into_iter().filter(is_one).collect())
-}
-
-async fn any_pod(world: &World, image: &str) -> Outcome<String> {
-    let pod = pods_of(world, image).await?.into_iter().find_map(|pod| pod.metadata.name);
+    let pod = world.pods().await?.into_iter().find(is_one).and_then(|pod| pod.metadata.name);
     pod.ok_or_else(|| Failure::new(format!("no pod of {image}")))
 }
 

@@ -12,7 +12,7 @@ use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    both every_verb_without_its_object_or_its_cluster,
+    ours every_verb_without_its_object_or_its_cluster because "there is no object of either API",
     both verbs_and_a_pause,
     both verbs_and_a_rollout_that_fails,
     apps a_right_that_is_lacking because "a way back asks for the same rights",
@@ -130,6 +130,15 @@ async fn verbs_and_a_rollout_that_fails(world: World) -> Outcome {
     all_end(&tool, &[("status web", FAILED), ("get web --watch", FAILED), ("why web", FAILED)]).await?;
     world.patch("web", &deadline(600)).await?;
     ends(&tool, "undo web --wait --timeout=60s", DONE).await?;
+    let current = format!("undo web --to-revision={}", world.get("web").await?.revision());
+    ensure(
+        ends(&tool, &current, DONE).await?.stdout.contains("skipped rollback"),
+        "nothing to undo",
+        &current,
+    )?;
+    if !world.flavour.is_ours() {
+        all_end(&tool, &[("undo web --pin", USAGE), ("unpin web", FAILED)]).await?;
+    }
     world.patch("web", &deadline(2)).await?;
     ends(&tool, "undo web --wait", FAILED).await?;
 

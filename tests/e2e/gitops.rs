@@ -3,17 +3,17 @@
 
 use std::time::Duration;
 
-use cluster::{NotYet, Tool, User, audit};
+use cluster::{NotYet, Tool, User};
 use futures::future::{try_join_all, try_join3};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::command_line::{DONE, expect, tool as ours};
-use crate::failure::{Failure, Outcome, same, until};
+use crate::failure::{Failure, Outcome, same};
 use crate::manifest::Manifest;
 use crate::objects::Deployment;
-use crate::pinning::{hash, runs};
-use crate::reverting::{ABORT, LONG, RETRY, SHORT, judged, reverted};
+use crate::quiet::{settle, writes};
+use crate::reverting::{ABORT, LONG, RETRY, SHORT, hash, judged, reverted};
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
@@ -24,9 +24,6 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 /// How often, and how long, each tool applies what is in Git once nothing changes any more.
 const APPLIED_EVERY: Duration = Duration::from_secs(2);
 const APPLIED_FOR: Duration = Duration::from_secs(60);
-/// The operator has no more to do when it has not written for this long. A status that counts pods that are gone waits
-/// for ten seconds.
-const SILENCE: SignedDuration = SignedDuration::from_secs(12);
 
 /// What each of them applies, and what happens to it.
 const DEPLOYMENTS: [&str; 3] = ["revert", "pin", "retry"];
@@ -219,21 +216,19 @@ async fn apply_during<T>(world: &World, other: impl Future<Output = Outcome<T>>)
     }
 }
 
-/// What the operator wrote in this namespace since then.
-fn writes(world: &World, since: Timestamp) -> Outcome<Vec<audit::Request>> {
-    let log = world.stage.cluster.audit_log();
-    let mut writes = audit::writes(&log, since, User::Operator.name())?;
-    writes.retain(|write| write.namespace == world.namespace);
-    Ok(writes)
-}
-
-/// Waits until the operator has not written for a while.
-async fn silence(world: &World) -> Outcome {
+/// Waits until the revision of this image has all pods, and the status reports it.
+async fn runs(world: &World, name: &str, image: &str) -> Outcome<Deployment> {
+    let hash = hash(world, name, image).await?;
     world
-        .wait("the operator having no more to write", async || {
-            tokio::time::sleep(APPLIED_EVERY).await;
-            let writes = writes(world, Timestamp::now() - SILENCE).map_err(|failure| NotYet(failure.0))?;
-            until(writes.is_empty(), format!("{writes:?}"))
+        .wait_until(name, &format!("{image} running"), |it| {
+            let target = it.value.pointer("/status/target/hash").and_then(Value::as_str);
+            let is_whole =
+                ["replicas", "availableReplicas"].iter().all(|count| it.status(count) == it.replicas());
+            // None of the declared revision is left.
+            let has_ended = it.value.pointer("/status/rollout").is_none_or(Value::is_null);
+            let is_alone =
+                has_ended && it.status("updatedReplicas") == 0 && it.status("terminatingReplicas") == 0;
+            it.is_observed() && is_alone && target == Some(hash.as_str()) && is_whole
         })
         .await
 }
@@ -264,7 +259,7 @@ async fn gitops_beside_a_revert_a_pin_and_a_retry(world: World) -> Outcome {
     try_join_all(APPLIERS.map(begin)).await?;
     apply_during(&world, async {
         try_join_all(APPLIERS.map(async |applier| applier.decisions(&world).await)).await?;
-        silence(&world).await
+        settle(&world).await
     })
     .await?;
 

@@ -1,4 +1,4 @@
-//! How many old ReplicaSets are kept (S11), and what `status.history` reports of rollouts.
+//! What `status.history` reports of rollouts, with the authors that `managedFields` names.
 
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
@@ -11,57 +11,8 @@ use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    both no_history,
-    both short_history,
     ours each_rollout_has_its_record because "apps/v1 has no field for it",
-    ours a_rollout_that_fails_says_why because "apps/v1 has no field for it",
 ];
-
-/// Limit 0 leaves nothing to roll back to (S11.7).
-async fn no_history(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 2).spec("revisionHistoryLimit", &json!(0))).await?;
-    world.set_image("web", "app:v2").await?;
-    world.complete("web").await?;
-    wait_images(&world, &["app:v2"]).await?;
-    world.roll_back("web", 0).await?;
-    let reason = "DeploymentRollbackRevisionNotFound";
-    world.wait_event("web", reason, "Unable to find last revision.").await?;
-    world.wait_until("web", "the request being gone", |web| !web.asks_for_rollback()).await?;
-    let deployment = world.complete("web").await?;
-    same("the image", deployment.image(), "app:v2")?;
-    same("revision", deployment.revision(), 2)
-}
-
-/// Limit 2 keeps the two latest; a smaller limit takes effect immediately (S11.3–S11.5).
-async fn short_history(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 1).spec("revisionHistoryLimit", &json!(2))).await?;
-    for image in ["app:v2", "app:v3", "app:v4", "app:v5"] {
-        world.set_image("web", image).await?;
-        world.complete("web").await?;
-    }
-    wait_images(&world, &["app:v3", "app:v4", "app:v5"]).await?;
-    same("revision of v3", world.set("app:v3").await?.revision(), 3)?;
-    world.patch("web", &json!({"spec": {"revisionHistoryLimit": 1}})).await?;
-    wait_images(&world, &["app:v4", "app:v5"]).await?;
-    // An old revision that returns counts as the newest (S11.4, S5.4).
-    world.set_image("web", "app:v4").await?;
-    world.complete("web").await?;
-    world.set_image("web", "app:v6").await?;
-    world.complete("web").await?;
-    wait_images(&world, &["app:v4", "app:v6"]).await?;
-    same("revisions", (world.set("app:v4").await?.revision(), world.set("app:v6").await?.revision()), (6, 7))
-}
-
-async fn wait_images(world: &World, images: &[&str]) -> Outcome {
-    world
-        .wait_sets(&format!("sets of {images:?} only"), |sets| {
-            let mut left: Vec<&str> = sets.iter().map(|set| set.image.as_str()).collect();
-            left.sort_unstable();
-            left == images
-        })
-        .await?;
-    Ok(())
-}
 
 /// `managedFields` has times in whole seconds, so two changes need two of them for two authors.
 pub(crate) async fn another_second(world: &World) -> Outcome {
@@ -124,6 +75,7 @@ async fn each_rollout_has_its_record(world: World) -> Outcome {
         &web.value,
     )?;
 
+    world.wait_event("web", "NewReplicaSetAvailable", "revision 2").await?;
     // None of these becomes ready.
     patch_as(&world, "alice", None, &image_patch("bad:v3")).await?;
     let running = |web: &Deployment| web.value["status"]["rollout"]["id"] == 3;
@@ -137,16 +89,4 @@ async fn each_rollout_has_its_record(world: World) -> Outcome {
     let expected =
         ["5 5 Rollback dave Succeeded", "4 4 NewImage carol Cancelled", "3 3 NewImage alice Superseded"];
     same("the newest records", &told(&web)[..3], &expected.map(str::to_owned)[..])
-}
-
-async fn a_rollout_that_fails_says_why(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 2).spec("progressDeadlineSeconds", &json!(3))).await?;
-    world.set_image("web", "bad:v2").await?;
-    let web = world.wait_until("web", "a second record", |web| told(web).len() == 2).await?;
-    let record = &web.value["status"]["history"][0];
-    let end = (&record["outcome"], &record["reason"]);
-    same("outcome and reason", end, (&json!("Failed"), &json!("ProgressDeadlineExceeded")))?;
-    let message = record["message"].as_str().unwrap_or_default();
-    ensure(message.contains("available"), "why it failed", message)?;
-    ensure(web.value["status"]["rollout"].is_null(), "no rollout running", &web.value)
 }

@@ -2,67 +2,22 @@
 //! `kstatus`, by which Helm and Flux wait, and by `kubectl wait`.
 
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use cluster::Binary;
-use futures::TryStreamExt as _;
-use kube::runtime::watcher::{self, Event};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::failure::{Failure, Outcome, ensure, same};
 use crate::manifest::{Manifest, image_patch};
 use crate::objects::Deployment;
 use crate::scenario::{Scenario, scenarios};
+use crate::watch::Sightings;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours every_version_of_a_deployment because "kstatus has rules of its own for apps/v1",
     ours kubectl_waits_for_ready because "apps/v1 has no condition Ready",
 ];
-
-/// Every version of the one Deployment in a namespace.
-struct Versions {
-    seen: Arc<Mutex<Vec<Deployment>>>,
-    task: tokio::task::JoinHandle<()>,
-}
-
-impl Drop for Versions {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl Versions {
-    fn record(world: &World) -> Self {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let (versions, world) = (seen.clone(), world.clone());
-        let task = tokio::spawn(async move {
-            let stream = watcher::watcher(world.deployments(), watcher::Config::default());
-            let mut stream = std::pin::pin!(stream);
-            while let Ok(Some(event)) = stream.try_next().await {
-                let (Event::Apply(object) | Event::InitApply(object)) = event else { continue };
-                let value = serde_json::to_value(object).unwrap_or_default();
-                let version = Deployment::new(world.flavour, value);
-                versions.lock().unwrap_or_else(PoisonError::into_inner).push(version);
-            }
-        });
-        Self { seen, task }
-    }
-
-    /// What has been recorded since the last call, up to this version.
-    async fn until(&self, world: &World, last: &Deployment) -> Outcome<Vec<Deployment>> {
-        let version = "/metadata/resourceVersion";
-        world
-            .wait("the watch catching up", async || {
-                let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-                let is_there = seen.iter().any(|one| one.text(version) == last.text(version));
-                until(is_there, format!("{} versions", seen.len()))
-            })
-            .await?;
-        Ok(std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-}
 
 /// What the original makes of these objects.
 async fn kstatus(versions: &[Deployment]) -> Outcome<Vec<String>> {
@@ -90,64 +45,84 @@ fn failed(problem: impl std::fmt::Display) -> Failure {
     Failure::new(problem.to_string())
 }
 
-/// Only what is complete is Current; returns the answers.
-async fn honest(versions: &[Deployment]) -> Outcome<Vec<String>> {
-    let answers = kstatus(versions).await?;
-    for (version, answer) in versions.iter().zip(&answers) {
-        let is_allowed = answer != "Current" || version.is_complete();
-        ensure(is_allowed, "nothing Current that is not complete", version.summary())?;
-    }
-    Ok(answers)
-}
+/// Versions of the Deployment, one after the other, and what `kstatus` makes of each.
+struct Part<'a>(&'a [(Deployment, String)]);
 
-/// A rollout that gets on: InProgress from the first version on, Current in the end, never Failed.
-async fn healthy(versions: &[Deployment]) -> Outcome {
-    let answers = honest(versions).await?;
-    ensure(!answers.iter().any(|answer| answer == "Failed"), "no failure", format!("{answers:?}"))?;
-    same("the first", answers.first().map(String::as_str), Some("InProgress"))?;
-    same("the last", answers.last().map(String::as_str), Some("Current"))
+impl Part<'_> {
+    fn last(&self) -> Option<&str> {
+        self.0.last().map(|(_, answer)| answer.as_str())
+    }
+
+    /// A rollout that gets on: InProgress from the first version on, Current in the end, never Failed.
+    fn is_healthy(&self) -> Outcome {
+        let answers: Vec<&str> = self.0.iter().map(|(_, answer)| answer.as_str()).collect();
+        ensure(!answers.contains(&"Failed"), "no failure", &answers)?;
+        same("the first", answers.first(), Some(&"InProgress"))?;
+        same("the last", answers.last(), Some(&"Current"))
+    }
 }
 
 async fn every_version_of_a_deployment(world: World) -> Outcome {
-    let versions = Versions::record(&world);
+    let sightings = Sightings::start(&world, world.deployments()).await?;
     let created = world.create(&Manifest::new("web", 3)).await?;
     same("observedGeneration in the answer to the creation", created.status("observedGeneration"), -1)?;
-    let done = world.complete("web").await?;
-    let seen = versions.until(&world, &done).await?;
-    same("observedGeneration of the first version", seen[0].status("observedGeneration"), -1)?;
-    healthy(&seen).await?;
-
+    let mut ends = vec![world.complete("web").await?];
     world.set_image("web", "app:v2").await?;
-    let done = world.complete("web").await?;
-    healthy(&versions.until(&world, &done).await?).await?;
+    ends.push(world.complete("web").await?);
 
     let mut bad = image_patch("bad:v3");
     bad["spec"]["progressDeadlineSeconds"] = json!(3);
     world.patch("web", &bad).await?;
     let stalled = |web: &Deployment| web.condition("Stalled").reason == "ProgressDeadlineExceeded";
-    let stuck = world.wait_until("web", "the deadline having passed", stalled).await?;
-    let answers = honest(&versions.until(&world, &stuck).await?).await?;
-    same("the last", answers.last().map(String::as_str), Some("Failed"))?;
-
+    ends.push(world.wait_until("web", "the deadline having passed", stalled).await?);
     // A slow machine must not make the next ones late.
     world.patch("web", &json!({"spec": {"progressDeadlineSeconds": 600}})).await?;
-    let _stuck = versions.until(&world, &world.observed("web").await?).await?;
+    ends.push(world.observed("web").await?);
     world.roll_back("web", 0).await?;
-    let done = world.complete("web").await?;
-    let seen = versions.until(&world, &done).await?;
-    // The request is observed by the reconcile that carries it out: nothing before that is about it.
-    healthy(&seen).await?;
+    ends.push(world.complete("web").await?);
 
     world.patch("web", &json!({"spec": {"paused": true}})).await?;
     world.observed("web").await?;
     world.set_image("web", "app:v4").await?;
     let held = world.observed("web").await?;
-    let answers = honest(&versions.until(&world, &held).await?).await?;
-    same("a paused one", answers.last().map(String::as_str), Some("InProgress"))?;
     same("the reason", held.condition("Reconciling").reason.as_str(), "DeploymentPaused")?;
+    ends.push(held);
     world.patch("web", &json!({"spec": {"paused": false}})).await?;
-    let done = world.complete("web").await?;
-    healthy(&versions.until(&world, &done).await?).await
+    ends.push(world.complete("web").await?);
+
+    let seen = sightings.stop(&world).await?.into_iter();
+    let versions: Vec<_> = seen.map(|it| Deployment::new(world.flavour, it.object)).collect();
+    same("observedGeneration of the first version", versions[0].status("observedGeneration"), -1)?;
+    let answers = kstatus(&versions).await?;
+    let seen: Vec<_> = versions.into_iter().zip(answers).collect();
+    for (version, answer) in &seen {
+        let is_allowed = answer != "Current" || version.is_complete();
+        ensure(is_allowed, "nothing Current that is not complete", version.summary())?;
+    }
+    let parts = parts(&seen, &ends)?;
+    for number in [0, 1, 6] {
+        parts[number].is_healthy()?;
+    }
+    same("the last of a late one", parts[2].last(), Some("Failed"))?;
+    // The request is observed by the reconcile that carries it out: nothing before that is about it.
+    parts[4].is_healthy()?;
+    same("the last of a paused one", parts[5].last(), Some("InProgress"))
+}
+
+/// Splits what was seen after each of these versions, and what else has its generation.
+fn parts<'a>(seen: &'a [(Deployment, String)], ends: &[Deployment]) -> Outcome<Vec<Part<'a>>> {
+    let version = |web: &Deployment| web.text("/metadata/resourceVersion").to_owned();
+    let (mut rest, mut parts) = (seen, Vec::new());
+    for end in ends {
+        let place = rest.iter().position(|(web, _)| version(web) == version(end));
+        let place = place.ok_or_else(|| failed(format!("never seen: {}", end.summary())))?;
+        let is_later = |(web, _): &&(Deployment, String)| web.generation() == end.generation();
+        let later = rest.iter().skip(place + 1).take_while(is_later).count();
+        let (part, after) = rest.split_at(place + 1 + later);
+        rest = after;
+        parts.push(Part(part));
+    }
+    Ok(parts)
 }
 
 async fn kubectl_waits_for_ready(world: World) -> Outcome {

@@ -1,7 +1,6 @@
-//! Several replicas of the operator: one leads, the others stand by, and what happens when the
-//! leader is killed, ended, or stopped in its tracks. And an operator for some namespaces only.
+//! Several replicas of the operator: one leads, the others stand by, and what happens when the leader is stopped in its
+//! tracks, or ends. And an operator for some namespaces only.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cluster::Signal;
@@ -14,17 +13,15 @@ use crate::manifest::{Manifest, pods_patch};
 use crate::objects::{Set, summaries};
 use crate::replica::{Replica, Rights, leads};
 use crate::scenario::{Scenario, scenarios};
-use crate::trace::{Recording, Trace};
+use crate::watch::Trace;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    own both leader_killed,
-    own both leader_ended,
     own ours leader_stopped_and_continued because "what is stopped is the process, whatever its API",
-    own both one_namespace_only,
+    own ours one_namespace_only because "the rights are alike",
 ];
 
-/// After a kill: the lease has to expire, which takes 15 to 17 s. The rest is for a loaded machine.
+/// After a stop: the lease has to expire, which takes 15 to 17 s. The rest is for a loaded machine.
 const TAKEOVER: Duration = Duration::from_secs(40);
 /// After an orderly end: the lease was given back. This takes fractions of a second
 /// (docs/how-to/high-availability.md). A lease that was not given back takes 13 s at least, and a loaded
@@ -72,73 +69,23 @@ async fn ended_well(world: &World, trace: Trace, image: &str) -> Outcome {
     let seen = trace.stop(world).await?;
     seen.ensure_at_most(PODS + 1)?;
     seen.ensure_available(PODS - 1)?;
-    one_set_per_template(&seen)
-}
-
-pub(crate) fn one_set_per_template(seen: &Recording) -> Outcome {
-    for moment in &seen.0 {
-        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        for set in moment.values() {
-            *counts.entry(&set.image).or_default() += 1;
-        }
-        ensure(counts.values().all(|count| *count == 1), "one set per template", counts)?;
-    }
-    Ok(())
-}
-
-/// The leader is killed in the middle of a rollout: the other one takes over when the lease has
-/// expired, and ends the rollout. Before that it writes nothing.
-async fn leader_killed(world: World) -> Outcome {
-    let begin = Timestamp::now();
-    let (leader, other) = two(&world).await?;
-    let trace = Trace::start(&world).await?;
-    half_way(&world, "app:v2").await?;
-    same("writes of the one that stands by", other.writes(&world, begin)?, [])?;
-    let killed = Instant::now();
-    leader.operator.kill();
-    leads(&world, &other).await?;
-    let takeover = killed.elapsed();
-    println!("takeover after a kill ({}): {:.1} s", world.flavour.name(), takeover.as_secs_f64());
-    ensure(takeover <= TAKEOVER, "a takeover soon after the lease has expired", takeover)?;
-    other.shows(true).await?;
-    other.says("everything has been listed anew").await?;
-    ended_well(&world, trace, "app:v2").await
-}
-
-/// The leader gets a signal to end in the middle of a rollout: it ends soon, gives the lease back, and the other one
-/// takes over immediately.
-async fn leader_ended(world: World) -> Outcome {
-    let (leader, other) = two(&world).await?;
-    let trace = Trace::start(&world).await?;
-    half_way(&world, "app:v2").await?;
-    let told = Instant::now();
-    let leader = tokio::task::spawn_blocking(move || (leader.operator.stop(), leader)).await?;
-    let (took, leader) = leader;
-    leads(&world, &other).await?;
-    let handover = told.elapsed();
-    println!("handover at an end ({}): {:.2} s", world.flavour.name(), handover.as_secs_f64());
-    ensure(took <= END, "an orderly end", took)?;
-    ensure(handover <= HANDOVER, "a handover before the lease expires", handover)?;
-    ended_well(&world, trace, "app:v2").await?;
-
-    // The one that left returns, and stands by.
-    leader.operator.start_again()?;
-    leader.says("another replica leads").await?;
-    world.set_image("web", "app:v3").await?;
-    world.complete("web").await?;
-    Ok(())
+    seen.ensure_one_per_template()
 }
 
 /// The leader is stopped in the middle of a rollout, long enough for the other one to take over, and then continues. It
 /// writes nothing, not even what it was about to write when it was stopped. It stands by, and leads again when the
 /// other one ends.
 async fn leader_stopped_and_continued(world: World) -> Outcome {
+    let begin = Timestamp::now();
     let (leader, other) = two(&world).await?;
     let trace = Trace::start(&world).await?;
     half_way(&world, "app:v2").await?;
+    same("writes of the one that stands by", other.writes(&world, begin)?, [])?;
     leader.signal(Signal::STOP)?;
     let stopped = Instant::now();
     leads(&world, &other).await?;
+    ensure(stopped.elapsed() <= TAKEOVER, "a takeover soon after the lease has expired", stopped.elapsed())?;
+    other.says("everything has been listed anew").await?;
     let taken = Timestamp::now();
     tokio::time::sleep(STOPPED.saturating_sub(stopped.elapsed())).await;
     leader.signal(Signal::CONT)?;
@@ -154,8 +101,9 @@ async fn leader_stopped_and_continued(world: World) -> Outcome {
     ensure(leader.operator.is_running(), "a continued one that runs on", leader.operator.tail("", 5))?;
 
     let told = Instant::now();
-    let _other = tokio::task::spawn_blocking(move || (other.operator.stop(), other)).await?;
+    let (took, _other) = tokio::task::spawn_blocking(move || (other.operator.stop(), other)).await?;
     leads(&world, &leader).await?;
+    ensure(took <= END, "an orderly end", took)?;
     ensure(told.elapsed() <= HANDOVER, "a handover before the lease expires", told.elapsed())?;
     let trace = Trace::start(&world).await?;
     world.set_image("web", "app:v4").await?;

@@ -35,22 +35,16 @@
 
 mod authors;
 mod autoscaling;
-mod bad_input;
 mod blockers;
-mod causes;
 mod churn;
 mod clients;
 mod command_line;
-mod cut;
-mod deciding;
 mod deletion;
 mod diagnosis;
 mod disruption;
-mod evidence;
 mod exit_codes;
 mod failure;
 mod flavour;
-mod floor;
 mod gitops;
 mod handover;
 mod history;
@@ -59,36 +53,25 @@ mod kstatus;
 mod leadership;
 mod manifest;
 mod migrate;
-mod neighbor;
 mod objects;
-mod obstacles;
 mod older_library;
 mod operator;
 mod ownership;
-mod pausing;
-mod pinning;
 mod port;
-mod progress;
 mod quiet;
 mod recreate;
 mod replica;
-mod reports;
-mod retrying;
 mod reverting;
 mod rivalry;
 mod rollback;
 mod rolling_update;
 mod rollout;
-mod scaling;
 mod scenario;
 mod selector;
 mod shadow;
 mod shards;
 mod stage;
 mod steps;
-mod steps_breaks;
-mod steps_cli;
-mod steps_ending;
 mod stock_kubectl;
 mod suite;
 mod trace;
@@ -96,7 +79,6 @@ mod transcript;
 mod upgrade;
 mod watch;
 mod webhooks;
-mod why;
 mod world;
 
 use std::process::ExitCode;
@@ -112,7 +94,6 @@ const SCENARIOS: &[&[Scenario]] = &[
     shadow::SCENARIOS,
     port::SCENARIOS,
     blockers::SCENARIOS,
-    causes::SCENARIOS,
     interruptions::SCENARIOS,
     older_library::SCENARIOS,
     upgrade::SCENARIOS,
@@ -123,29 +104,15 @@ const SCENARIOS: &[&[Scenario]] = &[
     rolling_update::SCENARIOS,
     kstatus::SCENARIOS,
     quiet::SCENARIOS,
-    pinning::SCENARIOS,
-    steps_ending::SCENARIOS,
     steps::SCENARIOS,
-    steps_breaks::SCENARIOS,
-    steps_cli::SCENARIOS,
     reverting::SCENARIOS,
-    reports::SCENARIOS,
-    retrying::SCENARIOS,
-    evidence::SCENARIOS,
-    deciding::SCENARIOS,
     rollback::SCENARIOS,
-    progress::SCENARIOS,
     history::SCENARIOS,
     authors::SCENARIOS,
     ownership::SCENARIOS,
-    neighbor::SCENARIOS,
     deletion::SCENARIOS,
-    obstacles::SCENARIOS,
-    bad_input::SCENARIOS,
     autoscaling::SCENARIOS,
     disruption::SCENARIOS,
-    scaling::SCENARIOS,
-    pausing::SCENARIOS,
     recreate::SCENARIOS,
     rollout::SCENARIOS,
     selector::SCENARIOS,
@@ -153,7 +120,6 @@ const SCENARIOS: &[&[Scenario]] = &[
     stock_kubectl::SCENARIOS,
     command_line::SCENARIOS,
     exit_codes::SCENARIOS,
-    why::SCENARIOS,
     transcript::SCENARIOS,
 ];
 

@@ -2,13 +2,15 @@
 //! operator: no pod is ever created or deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
 
-use cluster::{NotYet, Tool};
+use cluster::{NotYet, Tool, User};
+use faultproxy::{Fault, FaultProxy, Match, Rule};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use crate::command_line::{run, tool};
-use crate::cut::{Cut, Ended};
 use crate::failure::{Failure, Outcome, ensure, same, until};
 use crate::flavour::Flavour;
 use crate::manifest::Manifest;
@@ -124,12 +126,35 @@ async fn migrate(tool: &Tool, words: &str) -> Outcome {
     same(&format!("exit code of migrate{words}: {output:?}"), output.code, Some(0))
 }
 
-/// SIGKILL after this many writes.
-async fn killed(cut: &Cut, words: &str, writes: u32) -> Outcome {
-    let words = format!("migrate deployment/web --timeout=0{words}");
-    let ended = cut.killed(&words, REVIEWS + writes).await?;
-    same(&format!("how {words} ended after {writes} writes"), ended, Ended::Killed)?;
-    let reviews = cut.writes().into_iter().filter(|write| write.ends_with("reviews")).count();
+/// Kills it by SIGKILL once the server has answered this many writes, and before the process knows.
+async fn killed(world: &World, proxy: &FaultProxy, words: &str, writes: u32) -> Outcome {
+    proxy.heal();
+    proxy.clear_journal();
+    let last = Rule::once(Match::writes(), Fault::HangAfter).skip(REVIEWS + writes - 1);
+    let rule = proxy.arm(last);
+    let kubeconfig = world.stage.cluster.directory().join(format!("{}.kubeconfig", world.namespace));
+    proxy.write_kubeconfig(&kubeconfig)?;
+    let mut process = Command::new(env!("CARGO_BIN_EXE_kubectl-rollwright"))
+        .arg("--kubeconfig")
+        .arg(&kubeconfig)
+        .args(["--namespace", &world.namespace, "migrate", "deployment/web", "--timeout=0"])
+        .args(words.split_whitespace())
+        .env_remove("KUBECONFIG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()?;
+    world
+        .wait(&format!("write {writes} of migrate{words}"), async || {
+            let ended = process.try_wait()?;
+            let is_answered = proxy.journal().writes().last().is_some_and(|it| it.server_code.is_some());
+            until(proxy.met(rule) == 1 && is_answered, format!("{ended:?}"))
+        })
+        .await?;
+    process.kill().await?;
+    let reviews = proxy.journal().writes().filter(|write| write.request.label().ends_with("reviews")).count();
+    proxy.heal();
     same("the questions before the first write", reviews, REVIEWS as usize)
 }
 
@@ -155,23 +180,24 @@ async fn killed_after(world: &World, writes: u32) -> Outcome {
     three_revisions(world).await?;
     let before = history(&world.sets().await?);
     let pods = Pods::watch(world).await?;
-    let (tool, cut) = (tool(world)?, Cut::new(world, "cut").await?);
+    let (tool, proxy) =
+        (tool(world)?, FaultProxy::start(world.stage.cluster.config(User::Admin).await?).await?);
     let (ours, apps) = (world, &apps(world));
 
-    killed(&cut, "", writes).await?;
+    killed(world, &proxy, "", writes).await?;
     migrate(&tool, "").await?;
     settled(ours, &before).await?;
 
-    killed(&cut, " --back", writes).await?;
+    killed(world, &proxy, " --back", writes).await?;
     migrate(&tool, " --back").await?;
     settled(apps, &before).await?;
 
-    killed(&cut, "", writes).await?;
+    killed(world, &proxy, "", writes).await?;
     migrate(&tool, " --back").await?;
     settled(apps, &before).await?;
 
     migrate(&tool, "").await?;
-    killed(&cut, " --back", writes).await?;
+    killed(world, &proxy, " --back", writes).await?;
     migrate(&tool, "").await?;
     settled(ours, &before).await?;
     pods.untouched(world).await
@@ -216,13 +242,13 @@ async fn there_and_back(world: World) -> Outcome {
     let pods = Pods::watch(ours).await?;
     let tool = tool(ours)?;
     let version = apps.get("web").await?.text("/metadata/resourceVersion").to_owned();
-    refusals(ours, &tool).await?;
+    let refused = run(&tool, "migrate deployment/web").await?;
+    same("exit code", refused.code, Some(1))?;
+    let text = "horizontalpodautoscaler/web scales deployment.apps/web, which goes; add --hpa=retarget";
+    ensure(refused.stderr.contains(text), text, &refused.stderr)?;
     let [first, second, third] = ["app:v1", "app:v2", "app:v3"].map(async |image| apps.set(image).await);
     let (first, second, third) = (first.await?.name, second.await?.name, third.await?.name);
 
-    let shown = run(&tool, "migrate web --dry-run --hpa=retarget -o json").await?;
-    let shown: Value = serde_json::from_str(&shown.stdout)?;
-    same("the number of steps", shown["steps"].as_array().map(Vec::len), Some(WRITES as usize + 1))?;
     let shown = run(&tool, "migrate web --dry-run --hpa=retarget").await?;
     let (earlier, later) = if first < second { (&first, &second) } else { (&second, &first) };
     let lines = [
@@ -301,32 +327,4 @@ async fn scaler(world: &World) -> Outcome {
 async fn scaled(world: &World) -> Outcome<String> {
     let path = "jsonpath={.spec.scaleTargetRef.apiVersion}";
     Ok(world.kubectl.run(&["get", "hpa", "web", "-o", path]).await?)
-}
-
-/// What is in the way is reported immediately, and nothing is written.
-async fn refusals(world: &World, tool: &Tool) -> Outcome {
-    let missing = run(tool, "migrate nothing").await?;
-    same("exit code for a name that is not there", missing.code, Some(5))?;
-    ensure(missing.stderr.contains("deployment \"nothing\" not found"), "not found", &missing.stderr)?;
-    let wrong = run(tool, "migrate rwd/web").await?;
-    same("exit code for the wrong way", wrong.code, Some(2))?;
-    let overlapping = Manifest::new("canary", 0).spec(
-        "selector",
-        &json!({"matchExpressions": [
-        {"key": "app", "operator": "In", "values": ["web", "canary"]}]}),
-    );
-    apps(world).create(&overlapping).await?;
-    let refused = run(tool, "migrate deployment/web").await?;
-    same("exit code", refused.code, Some(1))?;
-    let both = [
-        "deployment.apps/web is not migrated, and nothing was changed",
-        "the selector of deployment.apps/canary matches replicaset.apps/web-",
-        "horizontalpodautoscaler/web scales deployment.apps/web, which goes; add --hpa=retarget",
-    ];
-    for text in both {
-        ensure(refused.stderr.contains(text), text, &refused.stderr)?;
-    }
-    // With its ReplicaSet, which would count as one of the other Deployment's.
-    world.kubectl.run(&["delete", "deployment.v1.apps/canary", "--cascade=foreground"]).await?;
-    Ok(())
 }

@@ -5,31 +5,23 @@ use serde_json::{Value, json};
 
 use crate::failure::{Outcome, ensure, same, until};
 use crate::manifest::Manifest;
-use crate::objects::{Set, summaries};
-use crate::operator::Operator;
+use crate::objects::Set;
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both adoption_without_hash_label,
-    both adoption_with_hash_label,
     ours unlabelled_orphan because "apps/v1 adopts any orphan that matches (S2.15)",
-    own ours adopt_any because "apps/v1 adopts any orphan that matches (S2.15)",
-    ours label_removed because "sets of apps/v1 carry no label of ours",
     both release,
     both overlapping_selectors,
 ];
 
 const MANAGED: &str = "rollwright.dev/managed";
-const HASH: &str = "pod-template-hash";
 const BY_HAND: &str = "by-hand";
 
 /// A ReplicaSet without an owner, with the template that [`Manifest`] has for `web`.
-fn orphan(image: &str, hash: Option<&str>) -> Value {
-    let labels = match hash {
-        Some(hash) => json!({"app": "web", HASH: hash}),
-        None => json!({"app": "web"}),
-    };
+fn orphan(image: &str) -> Value {
+    let labels = json!({"app": "web"});
     json!({
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
@@ -80,23 +72,15 @@ async fn set_labels(world: &World, set: &Set, labels: &Value) -> Outcome {
     Ok(())
 }
 
-async fn adoption_without_hash_label(world: World) -> Outcome {
-    adoption(&world, None).await
-}
-
-async fn adoption_with_hash_label(world: World) -> Outcome {
-    adoption(&world, Some("5d4c3b")).await
-}
-
 /// An orphan with the template of the Deployment becomes its new ReplicaSet and no pod restarts
 /// (S2.15, S2.20). Its labels and selector stay as they are (S1.15).
-async fn adoption(world: &World, hash: Option<&str>) -> Outcome {
-    let mut manifest = orphan("app:v1", hash);
+async fn adoption_without_hash_label(world: World) -> Outcome {
+    let mut manifest = orphan("app:v1");
     if world.flavour.is_ours() {
         manifest["metadata"]["labels"][MANAGED] = json!("true");
     }
-    let orphan = create_orphan(world, &manifest).await?;
-    let pods = pods_of(world, &orphan).await?;
+    let orphan = create_orphan(&world, &manifest).await?;
+    let pods = pods_of(&world, &orphan).await?;
     let deployment = world.roll_out(&Manifest::new("web", 3)).await?;
     let sets = world.sets().await?;
     same("the number of sets", sets.len(), 1)?;
@@ -104,7 +88,7 @@ async fn adoption(world: &World, hash: Option<&str>) -> Outcome {
     same("its owner", adopted.owner.as_str(), deployment.uid())?;
     same("its labels", &adopted.labels, &orphan.labels)?;
     same("its revision", adopted.revision(), 1)?;
-    same("its pods", pods_of(world, &adopted).await?, pods)?;
+    same("its pods", pods_of(&world, &adopted).await?, pods)?;
 
     world.set_image("web", "app:v2").await?;
     world.complete("web").await?;
@@ -117,7 +101,7 @@ async fn adoption(world: &World, hash: Option<&str>) -> Outcome {
 /// On rollwright.dev, the operator takes nothing that nobody handed over. It reports that, with the command that does
 /// it; that very command is then run, and the ReplicaSet is adopted and, being of another template, rolled away.
 async fn unlabelled_orphan(world: World) -> Outcome {
-    create_orphan(&world, &orphan("app:v0", None)).await?;
+    create_orphan(&world, &orphan("app:v0")).await?;
     let deployment = world.roll_out(&Manifest::new("web", 3)).await?;
     let command = format!("kubectl label replicaset {BY_HAND} -n {} {MANAGED}=true", world.namespace);
     let event = world.wait_event("web", "UnlabelledReplicaSet", &command).await?;
@@ -133,48 +117,6 @@ async fn unlabelled_orphan(world: World) -> Outcome {
     world.complete("web").await?;
     same("its owner after the command", world.set("app:v0").await?.owner.as_str(), deployment.uid())?;
     same("the number of sets", world.sets().await?.len(), 2)
-}
-
-/// With `--adopt=any` orphans are taken as apps/v1 takes them, and get the operator's label.
-async fn adopt_any(world: World) -> Outcome {
-    if let Some(operator) = world.stage.operator(world.flavour) {
-        operator.stop();
-    }
-    let orphan = create_orphan(&world, &orphan("app:v1", None)).await?;
-    let pods = pods_of(&world, &orphan).await?;
-    let _operator = Operator::start(&world.stage.cluster, world.flavour, &["--adopt=any"])?;
-    let deployment = world.roll_out(&Manifest::new("web", 3)).await?;
-    let sets = world.sets().await?;
-    ensure(sets.len() == 1, "one set", summaries(&sets))?;
-    let adopted = world.set("app:v1").await?;
-    same("its name", adopted.name.as_str(), BY_HAND)?;
-    same("its owner", adopted.owner.as_str(), deployment.uid())?;
-    same("our label", adopted.labels.get(MANAGED).map(String::as_str), Some("true"))?;
-    same("its pods", pods_of(&world, &adopted).await?, pods)
-}
-
-/// Somebody takes the operator's label off an owned ReplicaSet, while the Deployment is idle and while the template
-/// changes. The ReplicaSet is counted all the while and labelled again; there never is a second one.
-async fn label_removed(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 3)).await?;
-    let set = world.set("app:v1").await?;
-    for value in [Value::Null, json!("false")] {
-        set_labels(&world, &set, &json!({MANAGED: value})).await?;
-        until_labelled(&world).await?;
-    }
-    set_labels(&world, &set, &json!({MANAGED: null})).await?;
-    world.set_image("web", "app:v2").await?;
-    world.complete("web").await?;
-    until_labelled(&world).await?;
-    let sets = world.sets().await?;
-    same("the sets", sizes(&sets), [("app:v1", 0), ("app:v2", 3)])
-}
-
-async fn until_labelled(world: &World) -> Outcome {
-    let labelled =
-        |sets: &[Set]| sets.iter().all(|set| set.labels.get(MANAGED).is_some_and(|value| value == "true"));
-    world.wait_sets("the label coming back", labelled).await?;
-    Ok(())
 }
 
 /// A ReplicaSet with labels that stop matching is released (S2.14) and keeps its pods. Its name is taken, so the next

@@ -1,24 +1,19 @@
-//! What the operator reports of itself and of rollouts: to whom, and how often.
+//! The port of an operator: who may read it, and what clients cost.
 
 use std::path::Path;
 use std::time::Duration;
 
-use cluster::kubelet::{NEVER_READY, READY_AFTER_MS};
 use cluster::{NotYet, User, free_port};
-use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::failure::{Failure, Outcome, ensure, same, until};
-use crate::manifest::{Manifest, pods_patch};
+use crate::failure::{Failure, Outcome, ensure, until};
 use crate::operator::Operator;
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    own both metrics_for_those_who_may,
-    own both rollouts_are_told_once,
-    own both clients_that_do_not_read_cost_little,
+    own ours the_port_of_an_operator because "the process has a port, whatever its API",
 ];
 
 /// Connections that an attacker holds open.
@@ -31,42 +26,23 @@ const PROBE: Duration = Duration::from_secs(20);
 const MEMORY_MAX_KIB: u64 = 20 << 10;
 
 /// What a monitoring system brings, and what the operator needs to ask about it.
-fn rights(namespace: &str) -> Value {
-    let bind = |name: &str, role: &str, subject: &Value| {
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-            "subjects": [subject],
-        })
-    };
-    let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}});
-    let operator = json!({
-        "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": User::Operator.name(),
-    });
-    let scraper = json!({"kind": "ServiceAccount", "name": "scraper", "namespace": namespace});
-    let role = |name: &str, rules: Value| {
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": name},
-            "rules": rules,
-        })
-    };
-    let review = json!([
-        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
-        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
-    ]);
-    let read = json!([{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]);
-    json!({"apiVersion": "v1", "kind": "List", "items": [
-        account("scraper"),
-        account("stranger"),
-        role("rollwright-reviewer", review),
-        role("rollwright-metrics-reader", read),
-        bind("rollwright-reviewer", "rollwright-reviewer", &operator),
-        bind("rollwright-metrics-reader", "rollwright-metrics-reader", &scraper),
-    ]})
+async fn rights(world: &World) -> Outcome {
+    let (reader, reviewer) = ("rollwright-metrics-reader", "rollwright-reviewer");
+    let reviews = "--resource=tokenreviews.authentication.k8s.io,subjectaccessreviews.authorization.k8s.io";
+    let scraper = format!("--serviceaccount={}:scraper", world.namespace);
+    let operator = format!("--user={}", User::Operator.name());
+    let role_of = |role: &str| format!("--clusterrole={role}");
+    for words in [
+        &["serviceaccount", "scraper"][..],
+        &["serviceaccount", "stranger"],
+        &["clusterrole", reviewer, "--verb=create", reviews],
+        &["clusterrole", reader, "--verb=get", "--non-resource-url=/metrics"],
+        &["clusterrolebinding", reviewer, &role_of(reviewer), &operator],
+        &["clusterrolebinding", reader, &role_of(reader), &scraper],
+    ] {
+        world.kubectl.run(&[&["create"], words].concat()).await?;
+    }
+    Ok(())
 }
 
 pub(crate) async fn get(port: u16, path: &str, token: Option<&str>) -> Outcome<String> {
@@ -105,11 +81,16 @@ async fn ready(world: &World, port: u16) -> Outcome {
     Ok(())
 }
 
+async fn the_port_of_an_operator(world: World) -> Outcome {
+    metrics_for_those_who_may(&world).await?;
+    clients_that_do_not_read_cost_little(&world).await
+}
+
 /// The API server decides who reads the metrics; probes are open to all.
-async fn metrics_for_those_who_may(world: World) -> Outcome {
-    world.stage.kubectl.apply(&rights(&world.namespace).to_string()).await?;
+async fn metrics_for_those_who_may(world: &World) -> Outcome {
+    rights(world).await?;
     let port = free_port()?;
-    let _operator = operator(&world, port, &["--metrics-auth=token", "--debug-state"]).await?;
+    let _operator = operator(world, port, &["--metrics-auth=token", "--debug-state"]).await?;
     let scraper = world.kubectl.run(&["create", "token", "scraper"]).await?;
     let unprivileged = world.kubectl.run(&["create", "token", "stranger"]).await?;
     let (scraper, unprivileged) = (scraper.trim(), unprivileged.trim());
@@ -139,9 +120,9 @@ async fn metrics_for_those_who_may(world: World) -> Outcome {
 }
 
 /// Thousands of clients ask for the metrics and do not read them: that costs little memory, and probes are answered.
-async fn clients_that_do_not_read_cost_little(world: World) -> Outcome {
+async fn clients_that_do_not_read_cost_little(world: &World) -> Outcome {
     let port = free_port()?;
-    let operator = operator(&world, port, &[]).await?;
+    let operator = operator(world, port, &[]).await?;
     get(port, "/metrics", None).await?;
     let before = operator.memory("VmHWM")?;
     let mut clients = Vec::new();
@@ -157,89 +138,4 @@ async fn clients_that_do_not_read_cost_little(world: World) -> Outcome {
     let growth = operator.memory("VmHWM")?.saturating_sub(before);
     println!("{CLIENTS} clients that do not read: {growth} KiB more");
     ensure(growth < MEMORY_MAX_KIB, "little memory", growth)
-}
-
-/// Each rollout counts once and has one event, although the operator is killed in the middle of it.
-async fn rollouts_are_told_once(world: World) -> Outcome {
-    let port = free_port()?;
-    let operator = operator(&world, port, &["--debug-state"]).await?;
-    world.roll_out(&Manifest::new("web", 2).pods(READY_AFTER_MS, "3000")).await?;
-    for (image, before) in [("app:v2", None), ("app:v3", Some("revision 2"))] {
-        if let Some(before) = before {
-            event_written(&world, "NewReplicaSetAvailable", before).await?;
-        }
-        world.set_image("web", image).await?;
-        world.wait_sets("the new set", |sets| sets.iter().any(|set| set.image == image)).await?;
-        operator.kill();
-        operator.start_again()?;
-        ready(&world, port).await?;
-        world.complete("web").await?;
-    }
-    let trigger = if world.flavour.is_ours() { "NewImage" } else { "" };
-    let labels = |outcome: &str| {
-        let (api, namespace) = (world.flavour.api_version(), &world.namespace);
-        format!("api=\"{api}\",namespace=\"{namespace}\",outcome=\"{outcome}\"")
-    };
-    let ended = |outcome: &str, count: u8| {
-        format!("rollwright_rollouts_total{{{},trigger=\"{trigger}\"}} {count}\n", labels(outcome))
-    };
-    let complete = |text: &str| text.contains(&ended("Succeeded", 1));
-    let metrics = world
-        .wait("the rollout in the metrics", async || {
-            let text = get(port, "/metrics", None).await.map_err(|failure| NotYet(failure.0))?;
-            if complete(&text) { Ok(text) } else { Err(NotYet(text)) }
-        })
-        .await?;
-    ensure(metrics.contains(&ended("Failed", 0)), "the other outcomes", &metrics)?;
-    let measured = format!("rollwright_rollout_duration_seconds_count{{{}}} 1\n", labels("Succeeded"));
-    ensure(metrics.contains(&measured), "the duration, by the record or the age of its set", &metrics)?;
-    event_written(&world, "NewReplicaSetAvailable", "revision 3").await?;
-    world.patch("web", &deadline(pods_patch("app:v4", NEVER_READY, &json!("true")), 4)).await?;
-    let late = ("False".to_owned(), "ProgressDeadlineExceeded".to_owned());
-    world.wait_until("web", "the deadline being exceeded", |web| web.progressing() == late).await?;
-    event_written(&world, "ProgressDeadlineExceeded", "revision 4").await?;
-    operator.kill();
-    operator.start_again()?;
-    ready(&world, port).await?;
-    world.patch("web", &deadline(pods_patch("app:v5", NEVER_READY, &json!(null)), 600)).await?;
-    world.complete("web").await?;
-    event_written(&world, "NewReplicaSetAvailable", "revision 5").await?;
-    let state = get(port, "/debug/state", None).await?;
-    let state = state.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    let state: Value = serde_json::from_str(state)?;
-    same("watches", state["watches"].as_array().map(Vec::len), Some(2))?;
-    ensure(state["controllers"][0]["queue"]["delayedCount"].is_u64(), "the queue", &state)?;
-    events_told(&world).await
-}
-
-/// Events are written in the background, and one that is still queued dies with the operator.
-async fn event_written(world: &World, reason: &str, text: &str) -> Outcome {
-    if world.flavour.is_ours() {
-        world.wait_event("web", reason, text).await?;
-    }
-    Ok(())
-}
-
-fn deadline(mut patch: Value, seconds: i64) -> Value {
-    patch["spec"]["progressDeadlineSeconds"] = json!(seconds);
-    patch
-}
-
-async fn events_told(world: &World) -> Outcome {
-    let mut told: Vec<(String, i32)> = Vec::new();
-    for event in world.events("web").await? {
-        let reason = event.reason;
-        if ["NewReplicaSetAvailable", "ProgressDeadlineExceeded"].contains(&reason.as_str()) {
-            let revision = event.message;
-            let revision = revision.split(' ').nth(3).unwrap_or_default().to_owned();
-            told.push((format!("{reason} of {revision}"), event.count));
-        }
-    }
-    told.sort();
-    let available = |revision: u32| (format!("NewReplicaSetAvailable of {revision}"), 1);
-    // The first one replaced nothing.
-    let mut expected: Vec<_> = [2, 3, 5].map(available).into();
-    expected.push(("ProgressDeadlineExceeded of 4".to_owned(), 1));
-    // Upstream has no such events, and neither has what stands in for it.
-    same("events", told, if world.flavour.is_ours() { expected } else { Vec::new() })
 }

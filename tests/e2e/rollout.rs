@@ -1,29 +1,25 @@
-//! Rolling updates: the first rollout, an update, and changes while one is under way.
+//! Rolling updates: the first rollout, an update, texts that are no change of the template, and odd names.
 
-use cluster::kubelet::NEVER_READY;
 use serde_json::{Value, json};
 
 use crate::failure::{Outcome, ensure, same};
-use crate::manifest::{Manifest, pods_patch};
+use crate::manifest::{Manifest, image_patch};
+use crate::objects::summaries;
+use crate::ownership::sizes;
 use crate::scenario::{Scenario, scenarios};
-use crate::trace::{Trace, size};
+use crate::watch::Trace;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    both create,
-    both image_update,
-    both rollover,
-    both bounds_that_round_to_zero,
-    both update_without_pods,
-    both change_during_scale,
-    both explicit_defaults_restart_nothing,
-    both annotations_reach_the_set,
+    both create_and_update,
+    both another_text_of_a_template_restarts_nothing,
+    both longest_name_and_odd_labels,
 ];
 
 const HASH: &str = "pod-template-hash";
 
 /// The first ReplicaSet and its metadata (S4.8–S4.15), status (S9) and event (S12).
-async fn create(world: World) -> Outcome {
+async fn create_and_update(world: World) -> Outcome {
     world.create(&Manifest::new("web", 3)).await?;
     let deployment = world.complete("web").await?;
     for counter in ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas"] {
@@ -61,17 +57,18 @@ async fn create(world: World) -> Outcome {
     same("the message of Progressing", progressing.message, message)?;
     let text = format!("Scaled up replica set {} from 0 to 3", set.name);
     world.wait_event("web", "ScalingReplicaSet", &text).await?;
-    Ok(())
+    update(&world).await
 }
 
 /// A rolling update stays within its bounds, and ends with the old ReplicaSet empty but kept (S6).
-async fn image_update(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 4)).await?;
-    let trace = Trace::start(&world).await?;
+async fn update(world: &World) -> Outcome {
+    world.scale("web", 4).await?;
+    world.complete("web").await?;
+    let trace = Trace::start(world).await?;
     world.set_image("web", "app:v2").await?;
     let deployment = world.complete("web").await?;
     same("revision", deployment.revision(), 2)?;
-    let seen = trace.stop(&world).await?;
+    let seen = trace.stop(world).await?;
     seen.ensure_at_most(5)?;
     seen.ensure_available(3)?;
     let (old, new) = (world.set("app:v1").await?, world.set("app:v2").await?);
@@ -89,73 +86,19 @@ async fn image_update(world: World) -> Outcome {
     Ok(())
 }
 
-/// A third template in the middle of a rollout that hangs: the pods that never became ready go
-/// first, the healthy ones stay until others are available (S6.10, S6.15).
-async fn rollover(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 4)).await?;
-    world.patch("web", &pods_patch("app:v2", NEVER_READY, &json!("true"))).await?;
-    world.wait_sizes(&[("app:v1", 3), ("app:v2", 2)]).await?;
-    // Only then is it settled that v1 has nothing unhealthy to cut.
-    world.wait_sets("the sets' own counts", |sets| sets.iter().all(|set| set.replicas == set.size)).await?;
-    let trace = Trace::start(&world).await?;
-    world.patch("web", &pods_patch("app:v3", NEVER_READY, &Value::Null)).await?;
-    let deployment = world.complete("web").await?;
-    same("revision", deployment.revision(), 3)?;
-    let seen = trace.stop(&world).await?;
-    seen.ensure_at_most(5)?;
-    seen.ensure_available(3)?;
-    let healthy_first = seen.0.iter().find(|sets| size(sets, "app:v1") < 3 && size(sets, "app:v2") > 0);
-    ensure(healthy_first.is_none(), "pods that never were ready to go first", healthy_first)?;
-    same("sizes", sizes(&world, &["app:v1", "app:v2", "app:v3"]).await?, vec![0, 0, 4])
-}
-
-/// Neither surge nor a missing pod allowed, by rounding: then one pod may be missing (S6.2).
-async fn bounds_that_round_to_zero(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 3).rolling(&json!("0%"), &json!("30%"))).await?;
-    let trace = Trace::start(&world).await?;
-    world.set_image("web", "app:v2").await?;
+/// Writing down what the server would fill in anyway is no change of the template (S16.1), and neither is a tool that
+/// writes `creationTimestamp: null` into it beside one that does not (kubernetes#134773).
+async fn another_text_of_a_template_restarts_nothing(world: World) -> Outcome {
+    let manifest = Manifest::new("web", 2).json(world.flavour);
+    let mut with_null = manifest.clone();
+    with_null["spec"]["template"]["metadata"]["creationTimestamp"] = Value::Null;
+    world.kubectl.apply(&with_null.to_string()).await?;
     world.complete("web").await?;
-    let seen = trace.stop(&world).await?;
-    seen.ensure_at_most(3)?;
-    seen.ensure_available(2)
-}
-
-/// A template without any pod still gets its ReplicaSet and its revision (S4.11, S8.1), and pods once it should have
-/// some.
-async fn update_without_pods(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 0)).await?;
-    world.set_image("web", "app:v2").await?;
-    let deployment = world.complete("web").await?;
-    same("revision", deployment.revision(), 2)?;
-    same("sizes", sizes(&world, &["app:v1", "app:v2"]).await?, vec![0, 0])?;
-    world.scale("web", 2).await?;
-    world.complete("web").await?;
-    same("sizes", sizes(&world, &["app:v1", "app:v2"]).await?, vec![0, 2])
-}
-
-/// Size and template changed together: the old ReplicaSet is scaled first, then the rollout begins
-/// (S3.12).
-async fn change_during_scale(world: World) -> Outcome {
-    world.roll_out(&Manifest::new("web", 4)).await?;
     let trace = Trace::start(&world).await?;
-    let mut patch = pods_patch("app:v2", "note", &json!("two"));
-    patch["spec"]["replicas"] = json!(8);
-    world.patch("web", &patch).await?;
-    world.complete("web").await?;
-    let seen = trace.stop(&world).await?;
-    let begins = seen.0.iter().find(|sets| sets.values().any(|set| set.image == "app:v2"));
-    ensure(
-        begins.is_some_and(|sets| size(sets, "app:v1") == 8),
-        "an old set of 8 when the new one appears",
-        seen.sizes("app:v1"),
-    )?;
-    seen.ensure_at_most(10)?;
-    same("sizes", sizes(&world, &["app:v1", "app:v2"]).await?, vec![0, 8])
-}
-
-/// Writing down what the server would fill in anyway is no change of the template (S16.1).
-async fn explicit_defaults_restart_nothing(world: World) -> Outcome {
-    let before = world.roll_out(&Manifest::new("web", 2)).await?;
+    for manifest in [&manifest, &with_null] {
+        world.kubectl.apply(&manifest.to_string()).await?;
+        world.observed("web").await?;
+    }
     let container = json!({
         "name": "app",
         "image": "app:v1",
@@ -169,9 +112,8 @@ async fn explicit_defaults_restart_nothing(world: World) -> Outcome {
         "dnsPolicy": "ClusterFirst",
         "terminationGracePeriodSeconds": 30,
     });
-    let trace = Trace::start(&world).await?;
     world.patch("web", &json!({"spec": {"template": {"spec": pod}}})).await?;
-    world.observed("web").await?;
+    let before = world.observed("web").await?;
     // Whatever it would do next, it does before this.
     world.set_image("web", "app:v2").await?;
     let after = world.complete("web").await?;
@@ -182,33 +124,37 @@ async fn explicit_defaults_restart_nothing(world: World) -> Outcome {
     same("the number of sets of app:v1", most, Some(1))
 }
 
-/// Annotations go to the new ReplicaSet without a rollout, and stay there when they are taken away
-/// from the Deployment; what `kubectl apply` stores does not (S4.13).
-async fn annotations_reach_the_set(world: World) -> Outcome {
-    world.apply(&Manifest::new("web", 1).annotation("team", "a")).await?;
-    world.complete("web").await?;
-    same("team", world.set("app:v1").await?.annotation("team"), "a")?;
-    world.patch("web", &json!({"metadata": {"annotations": {"team": "b", "floor": "2"}}})).await?;
-    let sets = world
-        .wait_sets("the annotations on the set", |sets| {
-            sets.iter().all(|set| set.annotation("team") == "b" && set.annotation("floor") == "2")
-        })
-        .await?;
-    same("the number of sets", sets.len(), 1)?;
-    world.patch("web", &json!({"metadata": {"annotations": {"team": "c", "floor": null}}})).await?;
-    let sets = world
-        .wait_sets("the next annotation", |sets| sets.iter().all(|set| set.annotation("team") == "c"))
-        .await?;
-    let set = world.set("app:v1").await?;
-    same("the annotation taken away", set.annotation("floor"), "2")?;
-    same("what apply stored", set.annotation("kubectl.kubernetes.io/last-applied-configuration"), "")?;
-    same("the number of sets", sets.len(), 1)
-}
-
-async fn sizes(world: &World, images: &[&str]) -> Outcome<Vec<i64>> {
-    let mut sizes = Vec::new();
-    for image in images {
-        sizes.push(world.set(image).await?.size);
-    }
-    Ok(sizes)
+/// 253 characters are a legal name. That of the ReplicaSet is cut, so each template still has one of its own (S4.8).
+/// Labels look like something else, and one is a hash label of the user's own (S4.10).
+async fn longest_name_and_odd_labels(world: World) -> Outcome {
+    let name = "n".repeat(253);
+    let prefix = format!("{0}.{0}.{0}.{1}", "p".repeat(63), "p".repeat(61));
+    let key = format!("{prefix}/{}", "k".repeat(63));
+    let labels = json!({
+        "app": "web", "empty": "", "no": "null", "yes": "true", "0": "0x10", "A--b__c..d": "Z._-9",
+        "longest": "v".repeat(63), key.as_str(): "1e400", "pod-template-hash": "of-the-user",
+    });
+    let expressions = json!([
+        {"key": key, "operator": "In", "values": ["1e400", "", "x"]},
+        {"key": "empty", "operator": "Exists"},
+        {"key": "no", "operator": "NotIn", "values": ["true", ""]},
+        {"key": "absent", "operator": "DoesNotExist"},
+    ]);
+    let template =
+        json!({"metadata": {"labels": labels}, "spec": image_patch("app:v1")["spec"]["template"]["spec"]});
+    let manifest = Manifest::new(&name, 2)
+        .annotation("example.com/crab", "\u{1f980}\u{202e}\u{feff}\n\u{7f}")
+        .spec("selector", &json!({"matchLabels": {"A--b__c..d": "Z._-9"}, "matchExpressions": expressions}))
+        .spec("template", &template);
+    world.roll_out(&manifest).await?;
+    let first = world.set("app:v1").await?;
+    let hash = first.labels.get("pod-template-hash").map_or("", String::as_str);
+    ensure(first.name.ends_with(hash) && hash != "of-the-user", "a hash label of our own", &first.labels)?;
+    world.set_image(&name, "app:v2").await?;
+    world.complete(&name).await?;
+    let sets = world.sets().await?;
+    same("the sets", sizes(&sets), [("app:v1", 0), ("app:v2", 2)])?;
+    ensure(sets.iter().all(|set| set.name.len() <= 253), "legal names", summaries(&sets))?;
+    world.wait_event(&name, "ScalingReplicaSet", "Scaled up").await?;
+    Ok(())
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::autoscaling::wait_autoscaled;
 use crate::failure::{Outcome, ensure, same};
 use crate::manifest::Manifest;
 use crate::scenario::{Scenario, scenarios};
@@ -16,7 +15,6 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     apps pause_resume_and_restart because "kubectl rollout knows no other kinds (S15.8)",
     apps status_of_a_stuck_rollout because "kubectl rollout knows no other kinds (S15.8)",
     both helm_waits,
-    both wait_and_autoscale,
 ];
 
 /// Long enough for a mistake to show.
@@ -115,19 +113,4 @@ fn write_chart(chart: &Path, world: &World) -> Outcome {
     let manifest = Manifest::new("web", 2).image("{{ .Values.image }}").json(world.flavour);
     std::fs::write(chart.join("templates").join("web.yaml"), manifest.to_string())?;
     Ok(())
-}
-
-/// `kubectl wait`, and an autoscaler that finds size and selector of either kind (S15.6).
-async fn wait_and_autoscale(world: World) -> Outcome {
-    let kubectl = &world.kubectl;
-    let target = format!("{}/web", world.flavour.resource());
-    world.apply(&Manifest::new("web", 2)).await?;
-    kubectl.run(&["wait", "--for=condition=Available", &target, "--timeout=60s"]).await?;
-    world.complete("web").await?;
-    kubectl.run(&["autoscale", &target, "--min=3", "--max=5", "--cpu-percent=80"]).await?;
-    // Below the minimum: no metrics are needed to scale up to it.
-    wait_autoscaled(&world, 3).await?;
-    let deployment = world.complete("web").await?;
-    same("spec.replicas", deployment.replicas(), 3)?;
-    same("the number of sets", world.sets().await?.len(), 1)
 }

@@ -1,101 +1,25 @@
-//! Records every state that the ReplicaSets of a namespace pass through.
+//! Every state that the ReplicaSets of a namespace pass through.
 //!
 //! One watch delivers all changes in order, so the sums over all ReplicaSets are states that really
 //! were: what holds for a rollout at any moment can be checked on them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use cluster::NotYet;
-use futures::TryStreamExt as _;
-use kube::runtime::watcher::{self, Event};
-use tokio::task::JoinHandle;
-
-use crate::failure::{Outcome, ensure, until};
+use crate::failure::{Outcome, ensure};
 use crate::objects::{Set, summaries};
-use crate::world::World;
 
 /// The ReplicaSets of a namespace at one moment, by name.
 pub(crate) type Moment = BTreeMap<String, Set>;
 
-/// A recording under way. Dropping it ends it.
-pub(crate) struct Trace {
-    moments: Arc<Mutex<Vec<Moment>>>,
-    task: JoinHandle<()>,
-}
-
+/// All moments, in order.
 pub(crate) struct Recording(pub(crate) Vec<Moment>);
-
-impl Trace {
-    /// Starts to record; what is there already is the first moment.
-    pub(crate) async fn start(world: &World) -> Outcome<Self> {
-        let moments = Arc::new(Mutex::new(Vec::new()));
-        let task = tokio::spawn(record(world.clone(), moments.clone()));
-        let trace = Self { moments, task };
-        world.wait("the watch starting", async || until(!trace.read().is_empty(), "nothing seen")).await?;
-        Ok(trace)
-    }
-
-    fn read(&self) -> Vec<Moment> {
-        self.moments.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Waits until the recording has caught up with the present, and ends it.
-    pub(crate) async fn stop(self, world: &World) -> Outcome<Recording> {
-        let version = |set: &Set| set.object.metadata.resource_version.clone();
-        world
-            .wait("the watch catching up", async || {
-                let sets = world.sets().await.map_err(|failure| NotYet(failure.0))?;
-                let moments = self.read();
-                let last = moments.last().ok_or_else(|| NotYet("nothing seen".to_owned()))?;
-                let current = sets.iter().all(|set| last.get(&set.name).map(version) == Some(version(set)));
-                until(current && last.len() == sets.len(), summaries(&sets))
-            })
-            .await?;
-        self.task.abort();
-        Ok(Recording(self.read()))
-    }
-}
-
-impl Drop for Trace {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-async fn record(world: World, moments: Arc<Mutex<Vec<Moment>>>) {
-    let stream = watcher::watcher(world.set_api(), watcher::Config::default());
-    let mut stream = std::pin::pin!(stream);
-    let mut sets = Moment::new();
-    let mut pending = Moment::new();
-    while let Ok(Some(event)) = stream.try_next().await {
-        match event {
-            Event::Init => {
-                pending.clear();
-                continue;
-            }
-            Event::InitApply(set) => {
-                let set = Set::from(set);
-                pending.insert(set.name.clone(), set);
-                continue;
-            }
-            Event::InitDone => sets.clone_from(&pending),
-            Event::Apply(set) => {
-                let set = Set::from(set);
-                sets.insert(set.name.clone(), set);
-            }
-            Event::Delete(set) => {
-                sets.remove(&Set::from(set).name);
-            }
-        }
-        moments.lock().unwrap_or_else(PoisonError::into_inner).push(sets.clone());
-    }
-}
 
 impl Recording {
     /// Sizes of the ReplicaSets of an image over time.
     pub(crate) fn sizes(&self, image: &str) -> Vec<i64> {
-        self.0.iter().map(|moment| size(moment, image)).collect()
+        let size =
+            |moment: &Moment| moment.values().filter(|set| set.image == image).map(|set| set.size).sum();
+        self.0.iter().map(size).collect()
     }
 
     /// The ReplicaSets never had more pods than this together (S6.7).
@@ -121,11 +45,18 @@ impl Recording {
             worst.map(describe),
         )
     }
-}
 
-/// Size of the ReplicaSets of an image together.
-pub(crate) fn size(moment: &Moment, image: &str) -> i64 {
-    moment.values().filter(|set| set.image == image).map(|set| set.size).sum()
+    /// No two ReplicaSets ever had the same template.
+    #[track_caller]
+    pub(crate) fn ensure_one_per_template(&self) -> Outcome {
+        let is_broken = |moment: &&Moment| {
+            let mut images: Vec<&str> = moment.values().map(|set| set.image.as_str()).collect();
+            images.sort_unstable();
+            images.windows(2).any(|pair| pair[0] == pair[1])
+        };
+        let twice = self.0.iter().find(is_broken);
+        ensure(twice.is_none(), "one set per template", twice.map(describe))
+    }
 }
 
 fn describe(moment: &Moment) -> String {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cluster::NotYet;
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, TryStreamExt as _};
+use k8s_openapi::api::apps::v1::ReplicaSet;
 use kube::api::{Api, ListParams};
 use kube::runtime::watcher::{self, Event};
 use serde::Serialize;
@@ -15,6 +16,8 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::failure::{Outcome, until};
+use crate::objects::Set;
+use crate::trace::{Moment, Recording};
 use crate::world::World;
 
 /// Lists the objects that are there now.
@@ -32,6 +35,8 @@ pub(crate) struct Sighting {
     pub(crate) object: Value,
     /// This was its end.
     pub(crate) is_gone: bool,
+    /// A list has shown it, which shows one object after the other.
+    pub(crate) is_listed: bool,
 }
 
 #[derive(Default)]
@@ -41,9 +46,9 @@ struct State {
 }
 
 impl State {
-    fn add<K: Serialize>(&mut self, object: K, is_gone: bool) {
+    fn add<K: Serialize>(&mut self, object: K, is_gone: bool, is_listed: bool) {
         if let Ok(object) = serde_json::to_value(object) {
-            self.sightings.push(Sighting { object, is_gone });
+            self.sightings.push(Sighting { object, is_gone, is_listed });
         }
     }
 
@@ -52,7 +57,7 @@ impl State {
         let text =
             |object: &Value, field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
         let mut last = BTreeMap::new();
-        for Sighting { object, is_gone } in &self.sightings {
+        for Sighting { object, is_gone, .. } in &self.sightings {
             last.insert(text(object, "uid"), (!is_gone).then(|| text(object, "resourceVersion")));
         }
         last.retain(|_, version| version.is_some());
@@ -92,6 +97,39 @@ impl Drop for Sightings {
     }
 }
 
+/// A recording of all ReplicaSets of a namespace together.
+pub(crate) struct Trace(Sightings);
+
+impl Trace {
+    /// Starts to record; what is there already is the first moment.
+    pub(crate) async fn start(world: &World) -> Outcome<Self> {
+        Ok(Self(Sightings::start(world, world.set_api()).await?))
+    }
+
+    /// Waits until the recording has caught up with the present, and ends it.
+    pub(crate) async fn stop(self, world: &World) -> Outcome<Recording> {
+        let (mut sets, mut moments, mut is_listed) = (Moment::new(), Vec::new(), false);
+        for sighting in self.0.stop(world).await? {
+            // In the middle of a list, the sums are of no moment.
+            if !sighting.is_listed && is_listed {
+                moments.push(sets.clone());
+            }
+            is_listed = sighting.is_listed;
+            let set = Set::from(serde_json::from_value::<ReplicaSet>(sighting.object)?);
+            if sighting.is_gone {
+                sets.remove(&set.name);
+            } else {
+                sets.insert(set.name.clone(), set);
+            }
+            if !is_listed {
+                moments.push(sets.clone());
+            }
+        }
+        moments.push(sets);
+        Ok(Recording(moments))
+    }
+}
+
 fn lock(seen: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -121,8 +159,9 @@ where
         match event {
             Event::Init => {}
             Event::InitDone => state.started = true,
-            Event::InitApply(object) | Event::Apply(object) => state.add(object, false),
-            Event::Delete(object) => state.add(object, true),
+            Event::InitApply(object) => state.add(object, false, true),
+            Event::Apply(object) => state.add(object, false, false),
+            Event::Delete(object) => state.add(object, true, false),
         }
     }
 }

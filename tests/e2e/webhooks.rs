@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::manifest::Manifest;
-use crate::objects::{Deployment, Set, summaries};
+use crate::objects::{Set, summaries};
 use crate::ownership::pods_of;
 use crate::quiet::ensure_quiet;
 use crate::scenario::{Scenario, scenarios};
@@ -25,7 +25,6 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours not_idempotent because "apps/v1 compares stored templates (S14.11)",
     ours none_on_dry_run because "apps/v1 compares stored templates (S14.11)",
     ours dry_run_refused because "apps/v1 compares stored templates (S14.11)",
-    ours rollback_to_invalid_template because "apps/v1 takes two variables of one name",
 ];
 
 /// From the first Deployment to the last count.
@@ -151,25 +150,4 @@ async fn active(world: &World) -> Outcome<Set> {
     sets.retain(|set| set.size > 0);
     ensure(sets.len() == 1, "one set with pods", summaries(&sets))?;
     sets.pop().ok_or_else(|| Failure::new("no set has pods"))
-}
-
-/// The webhook gives a ReplicaSet two variables of one name at its first update. Rollwright's schema refuses such a
-/// template, so the rollback cannot be carried out: the user gets a message, the request is cleared, and that is all
-/// (deviation from S10.7).
-async fn rollback_to_invalid_template(world: World) -> Outcome {
-    const CALM: Duration = Duration::from_secs(5);
-    let webhook = Webhook::install(&world.client(), Behaviour::AppendEnv, &world.namespace).await?;
-    world.roll_out(&Manifest::new("web", 2)).await?;
-    world.set_image("web", "app:v2").await?;
-    world.complete("web").await?;
-    world.roll_back("web", 1).await?;
-    world.wait_event("web", "DeploymentRollbackInvalid", "Duplicate value").await?;
-    let is_cleared = |web: &Deployment| !web.asks_for_rollback() && web.is_complete();
-    let web = world.wait_until("web", "the request being cleared", is_cleared).await?;
-    same("the image", web.image(), "app:v2")?;
-    same("status.rollback.result", web.text("/status/rollback/result"), "Invalid")?;
-    ensure_quiet(&world, CALM).await?;
-    same("the number of sets", world.sets().await?.len(), 2)?;
-    webhook.remove(&world.client()).await?;
-    Ok(())
 }

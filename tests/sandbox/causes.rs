@@ -1,5 +1,5 @@
 //! Each cause of a blocked rollout, made as in docs/tutorials/sandbox.md, and what the operator reports about it.
-//! `tests/e2e/blockers.rs` and `tests/e2e/causes.rs` do the same on a real API server.
+//! `tests/e2e/blockers.rs` does the same on a real API server for what a server refuses.
 
 use std::collections::BTreeMap;
 use std::fs;

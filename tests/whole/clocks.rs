@@ -113,3 +113,22 @@ async fn restarts_do_not_prolong_a_deadline() {
     }
     assert!(begin.elapsed() > Duration::from_secs(DEADLINE - 10), "{:?}", begin.elapsed());
 }
+
+/// Nor do they shorten or prolong a step.
+#[tokio::test(start_paused = true)]
+async fn restarts_leave_the_time_of_a_step() {
+    let mut rig = up(Flavour::Rollwright).await;
+    let steps = json!([{ "updated": 1, "pause": { "seconds": 1200 } }]);
+    rig.patch("web", json!({ "spec": { "strategy": { "rollingUpdate": { "steps": steps } } } })).await;
+    rig.set_image("web", "app:v2").await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let begin = Instant::now();
+    let rests = async |rig: &Rig| rig.object("web").await.pointer("/status/rollout/restingSince").is_some();
+    while rests(&rig).await {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        rig.restart().await;
+    }
+    let took = begin.elapsed().as_secs();
+    assert!((1180..1235).contains(&took), "{took} s");
+    rig.settle("web", SOON).await;
+}

@@ -11,6 +11,7 @@ mod blocked;
 mod clock;
 mod clocks;
 mod counted;
+mod edits;
 mod faults;
 mod figures;
 mod law;

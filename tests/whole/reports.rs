@@ -1,5 +1,4 @@
-//! What users of Kubernetes' Deployments reported, played in virtual time; `tests/e2e/reports.rs` has those that need a
-//! real server.
+//! What users of Kubernetes' Deployments reported, played in virtual time.
 
 use std::time::Duration;
 

@@ -154,6 +154,10 @@ impl Rig {
         self.deployments_in(namespace).create(&PostParams::default(), &object).await.unwrap();
     }
 
+    pub(super) async fn delete(&self, name: &str) {
+        let _ = self.deployments().delete(name, &DeleteParams::background()).await.unwrap();
+    }
+
     pub(super) async fn patch(&self, name: &str, patch: Value) {
         self.deployments().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }

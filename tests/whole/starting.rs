@@ -83,6 +83,8 @@ async fn an_orphan_is_adopted_before_the_lists_come() {
         rig.patch("web", json!({ "spec": { "replicas": 3 } })).await;
         rig.settle("web", SETTLED * 2).await;
         assert_eq!((other.faults.met(), rig.sizes("web")), (1, vec![3]));
+        let is_labelled = rig.labels_of_sets("web").iter().all(Option::is_some);
+        assert_eq!(is_labelled, flavour == Flavour::Rollwright);
     }
 }
 

@@ -1,5 +1,4 @@
-//! Every state that a killed update leaves, over a controller of ReplicationControllers in memory;
-//! the end-to-end test does the same on a real control plane.
+//! Every state that a killed update leaves, over a controller of ReplicationControllers in memory.
 
 use serde_json::json;
 

@@ -77,6 +77,20 @@ fn a_change_of_owner_requeues_both() {
 }
 
 #[test]
+fn an_owner_that_does_not_control_a_set_has_no_part_in_it() {
+    let mut object = json!({
+        "metadata": { "namespace": "ns", "name": "web-3", "uid": "uid-web-3", "resourceVersion": "5" },
+        "spec": {},
+    });
+    object["metadata"]["ownerReferences"] = json!([{ "uid": "a" }, { "uid": "w", "controller": true }]);
+    let set = api::decode::replica_set(plan::Flavour::Rollwright, &object).expect("set");
+    let mut index = filled(Sight::Whole);
+    index.apply_set(Placed { namespace: "ns".to_owned(), set: Arc::new(set) });
+    assert_eq!(names(&index, "web"), ["web-1", "web-2", "web-3"]);
+    assert_eq!(names(&index, "api"), [""; 0]);
+}
+
+#[test]
 fn an_orphan_requeues_those_that_select_it() {
     let mut index = filled(Sight::Whole);
     index.apply_workload(workload("web-too", "w2", "web", 5), Instant::now());

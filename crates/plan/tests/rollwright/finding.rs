@@ -94,3 +94,16 @@ fn a_dry_run_that_matches_marks_the_set_and_creates_nothing() {
         check(name, world, &[&[]]);
     }
 }
+
+/// Fingerprints that mean nothing cost a dry run, no pod, and do not stay without end.
+#[test]
+fn garbage_in_fingerprints_is_none() {
+    let (long, many) = ("x".repeat(100_000), vec!["0123456789abcdef"; 1000].join(","));
+    for garbage in ["\u{1f980},,;\n", "", &long, &many] {
+        let mut world = ours().with(in_step("a").fingerprints(garbage));
+        world.settle(5);
+        let sets = &world.observed.sets;
+        assert_eq!((sets.len(), sets[0].size), (1, 3), "{}", garbage.len());
+        assert!(sets[0].carries(&fingerprint("a")));
+    }
+}

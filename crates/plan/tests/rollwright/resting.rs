@@ -43,6 +43,18 @@ fn a_step_with_two_conditions_waits_for_both() {
     assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "0+10");
 }
 
+/// SP-3: while the rollout waits, all pods are there.
+#[test]
+fn without_surge_an_old_pod_goes_first() {
+    let mut world = without_surge(&["2/promoted"]);
+    let path = play(&mut world, 30, &[]).path;
+    assert!(path.ends_with(&["9+0", "9+1", "8+1", "8+2"].map(str::to_owned)), "{path:?}");
+    promote(&mut world, "3/all");
+    let path = play(&mut world, 60, &[]).path;
+    assert_eq!(path[..4], ["8+2", "7+2", "7+3", "6+3"], "{path:?}");
+    assert_eq!(path.last().unwrap(), "0+10");
+}
+
 /// The reconcile that ends a rest cuts the kept ReplicaSet before the other one grows, and remembers the step with
 /// that.
 #[test]
