@@ -149,8 +149,8 @@ ifdef REAL
 	  --apply crds/deployments.rollwright.dev.yaml -- "$(BUILT)/rollwright" run --bind-address=0
 else
 	@tests/needs rust cc
-	@$(CARGO) build --quiet --release --package rollwright --bins
-	@$(CARGO) run --quiet --release --package rollwright -- sandbox \
+	@$(CARGO) build --profile quick --package rollwright --bins
+	@$(CARGO) run --quiet --profile quick --package rollwright -- sandbox \
 	  $(if $(shell command -v kubectl 2>/dev/null),,--apply examples)
 endif
 
@@ -203,14 +203,8 @@ cluster: ## Start a local control plane; prints the line that points kubectl at 
 cluster-down: ## Stop the local control plane
 	@$(CLUSTER) down --name $(NAME)
 
-# KEEP=1 leaves cluster and operator running, to go on by hand. REAL=1 plays on a real API server,
-# which is built from Go modules once.
 .PHONY: demo
 demo: ## Watch a rollout, a pause, a bad image and a rollback, in a cluster in memory
-	@tests/needs rust cc $(if $(REAL),go)
-	@$(CARGO) build --package rollwright --package demo $(if $(REAL),--package cluster)
-	@$(CARGO) run --quiet --package demo -- play $(if $(KEEP),--keep) $(if $(REAL),--real)
-
-.PHONY: demo-down
-demo-down: ## Stop what KEEP=1 make demo left running
-	@$(CARGO) run --quiet --package demo -- down
+	@tests/needs rust cc
+	@$(CARGO) build --profile quick --package rollwright --bins
+	@dev/demo "$${CARGO_TARGET_DIR:-target}/quick"

@@ -1,5 +1,5 @@
 //! Applies Deployments as `kubectl apply --server-side` does. This program has no such verb, since kubectl
-//! has it. The sandbox and the demo use this module on machines without kubectl.
+//! has it. The flag `--apply` of the sandbox and `plan -f` use this module.
 
 use kube::Client;
 use kube::api::{Patch, PatchParams};

@@ -125,7 +125,6 @@ mod tests {
             code: 200,
             message: String::new(),
             user: user.to_owned(),
-            user_agent: String::new(),
             dry_run: false,
             timestamp: at(second),
             answered: at(second),

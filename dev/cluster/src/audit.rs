@@ -34,8 +34,6 @@ pub struct Request {
     pub message: String,
     /// User name; the impersonated one if there was impersonation.
     pub user: String,
-    /// What the client calls itself.
-    pub user_agent: String,
     /// Whether the request asked the server to change nothing.
     pub dry_run: bool,
     /// When the server received it.
@@ -98,19 +96,6 @@ pub fn writes(path: &Path, since: Timestamp, user: &str) -> Result<Vec<Request>,
     Ok(found)
 }
 
-/// The writes by a program, on behalf of anybody, which the server received at `since` or later. The program is what
-/// the client calls itself, without the version.
-///
-/// # Errors
-/// As [`requests`].
-pub fn writes_by_program(path: &Path, since: Timestamp, program: &str) -> Result<Vec<Request>, Error> {
-    read(path, program, |request| {
-        request.is_write()
-            && request.user_agent.split('/').next() == Some(program)
-            && request.timestamp >= since
-    })
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Line {
@@ -120,8 +105,6 @@ struct Line {
     verb: String,
     user: UserInfo,
     impersonated_user: Option<UserInfo>,
-    #[serde(default)]
-    user_agent: String,
     #[serde(default)]
     object_ref: ObjectRef,
     #[serde(default)]
@@ -170,7 +153,6 @@ impl Line {
             code: self.response_status.code,
             message: self.response_status.message,
             user: self.impersonated_user.unwrap_or(self.user).username,
-            user_agent: self.user_agent,
             dry_run: self.uri.contains("dryRun="),
             timestamp: self.request_received_timestamp,
             answered: self.stage_timestamp,
@@ -205,9 +187,6 @@ mod tests {
         assert_eq!(requests_in(&path, "p").unwrap(), []);
         assert_eq!(writes(&path, at(6), "operator").unwrap(), []);
         assert_eq!(writes(&path, at(5), "admin").unwrap(), []);
-        assert_eq!(writes_by_program(&path, at(5), "kubectl").unwrap().len(), 1);
-        assert_eq!(writes_by_program(&path, at(6), "kubectl").unwrap(), []);
-        assert_eq!(writes_by_program(&path, at(5), "kube").unwrap(), []);
         std::fs::remove_file(&path).unwrap();
     }
 }

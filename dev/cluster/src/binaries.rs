@@ -73,8 +73,9 @@ impl Binary {
         if let Some(found) = self.in_assets().or_else(|| self.on_path()) {
             return Ok(found);
         }
-        let (cache, recipe) = (self.cache()?, self.recipe()?);
-        let file = self.file(&recipe);
+        let (cache, recipe) = (self.cache()?, Recipe::new(self, Release::selected()?));
+        // Relative to the cache.
+        let file = Path::new(&recipe.cache_name(self.name())).join(self.name());
         let cached = cache.join(&file);
         if !cached.is_file() {
             self.build(&cache, &file, &recipe)?;
@@ -82,44 +83,18 @@ impl Binary {
         Ok(cached)
     }
 
-    /// Path of the program, if the machine has it: nothing is built.
-    ///
-    /// Looks where [`Binary::locate`] does; a kubectl on `PATH` that is older than the control plane would like is
-    /// better than none.
-    pub fn find(self) -> Option<PathBuf> {
-        let cached = || Some(self.cache().ok()?.join(self.file(&self.recipe().ok()?)));
-        let cached = || cached().filter(|path| path.is_file());
-        let older = || self.all_on_path().find(|path| self != Self::Kubectl || kubectl_minor(path).is_some());
-        self.in_assets().or_else(|| self.on_path()).or_else(cached).or_else(older)
-    }
-
     fn in_assets(self) -> Option<PathBuf> {
         let path = PathBuf::from(env::var_os("KUBEBUILDER_ASSETS")?).join(self.name());
         path.is_file().then_some(path)
     }
 
+    /// Nothing of a control plane is looked for on `PATH`.
     fn on_path(self) -> Option<PathBuf> {
-        let path = self.all_on_path().next()?;
-        (self != Self::Kubectl || is_recent_kubectl(&path)).then_some(path)
-    }
-
-    /// What `PATH` has of that name; nothing of a control plane is looked for there.
-    fn all_on_path(self) -> impl Iterator<Item = PathBuf> {
-        let path = env::var_os("PATH").filter(|_| matches!(self, Self::Kubectl | Self::Helm));
-        let directories: Vec<PathBuf> = env::split_paths(&path.unwrap_or_default()).collect();
-        directories
-            .into_iter()
-            .map(move |directory| directory.join(self.name()))
-            .filter(|path| path.is_file())
-    }
-
-    fn recipe(self) -> Result<Recipe, Error> {
-        Ok(Recipe::new(self, Release::selected()?))
-    }
-
-    /// The program, relative to the cache.
-    fn file(self, recipe: &Recipe) -> PathBuf {
-        Path::new(&recipe.cache_name(self.name())).join(self.name())
+        let path = env::var_os("PATH").filter(|_| matches!(self, Self::Kubectl | Self::Helm))?;
+        let found = env::split_paths(&path)
+            .map(|directory| directory.join(self.name()))
+            .find(|path| path.is_file())?;
+        (self != Self::Kubectl || is_recent_kubectl(&found)).then_some(found)
     }
 
     fn cache(self) -> Result<PathBuf, Error> {
@@ -171,13 +146,11 @@ impl ControlPlaneBinaries {
 
 /// Some systems put a stub named kubectl on `PATH`: it counts only if it answers.
 fn is_recent_kubectl(path: &Path) -> bool {
-    kubectl_minor(path).is_some_and(|minor| minor >= KUBECTL_MINOR_MIN)
-}
-
-fn kubectl_minor(path: &Path) -> Option<u32> {
-    let output = Command::new(path).args(["version", "--client"]).stdin(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    output.status.success().then(|| client_minor(&text)).flatten()
+    let output = Command::new(path).args(["version", "--client"]).stdin(Stdio::null()).output();
+    output.is_ok_and(|output| {
+        let minor = client_minor(&String::from_utf8_lossy(&output.stdout));
+        output.status.success() && minor.is_some_and(|minor| minor >= KUBECTL_MINOR_MIN)
+    })
 }
 
 fn client_minor(output: &str) -> Option<u32> {

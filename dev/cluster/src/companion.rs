@@ -10,7 +10,7 @@ use crate::watchdog::Watchdog;
 
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// A program that runs until this is dropped, unless it is left. If the owner is killed, a watchdog ends it.
+/// A program that runs until this is dropped. If the owner is killed, a watchdog ends it.
 #[derive(Debug)]
 pub struct Companion {
     process: Process,
@@ -46,13 +46,6 @@ impl Companion {
     pub fn check(&mut self) -> Result<(), Error> {
         self.process.check()
     }
-
-    /// Leaves the program running, also when this process ends.
-    pub fn leave(mut self) {
-        self.watchdog.guard(&[]);
-        // To drop the process would end it.
-        std::mem::forget(self);
-    }
 }
 
 impl Drop for Companion {
@@ -66,20 +59,17 @@ impl Drop for Companion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::{exists, send_signal};
-    use rustix::process::Signal;
+    use crate::process::exists;
 
     #[test]
-    fn a_companion_ends_with_its_owner_unless_it_is_left() {
+    fn a_companion_ends_with_its_owner() {
         let log = std::env::temp_dir().join(format!("companion-{}.log", std::process::id()));
-        let start = || Companion::start("sleep", Path::new("sleep"), vec!["60".to_owned()], log.clone());
-        let (dropped, left) = (start().unwrap(), start().unwrap());
-        let pids = [dropped.pid(), left.pid()];
-        drop(dropped);
-        left.leave();
-        assert_eq!(pids.map(exists), [false, true]);
-        let [_, left] = pids;
-        send_signal(left, Signal::KILL);
+        let companion =
+            Companion::start("sleep", Path::new("sleep"), vec!["60".to_owned()], log.clone()).unwrap();
+        let pid = companion.pid();
+        assert!(exists(pid));
+        drop(companion);
+        assert!(!exists(pid));
         std::fs::remove_file(log).unwrap();
     }
 }

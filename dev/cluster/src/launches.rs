@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::ports::free_port;
 use crate::process::Launch;
 
-/// Controllers that Rollwright, its tests and its demos rely on. The built-in
+/// Controllers that Rollwright and its tests rely on. The built-in
 /// deployment controller is not among them: only a comparison needs it.
 const CONTROLLERS: [&str; 9] = [
     "replicaset-controller",

@@ -1,4 +1,4 @@
-//! A real Kubernetes control plane with a fake kubelet, for demos and tests.
+//! A real Kubernetes control plane with a fake kubelet, to try things and for tests.
 //!
 //! [`Cluster::start`] runs etcd, kube-apiserver and kube-controller-manager on
 //! loopback ports; [`kubelet`] stands in for nodes. The built-in deployment

@@ -1,5 +1,5 @@
 //! `rollwright-cluster`: a Kubernetes control plane on this machine, in the
-//! background, for demos and for trying things out.
+//! background, to try things out.
 //!
 //! `up` starts a supervisor, which owns the control plane as a test would and ends it on a signal; `down` sends that.
 

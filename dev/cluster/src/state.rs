@@ -39,11 +39,8 @@ impl State {
         serde_json::from_slice(&text).ok()
     }
 
-    /// Writes the state file, for a caller that runs a cluster of another kind there.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write(&self) -> Result<(), Error> {
+    /// Writes the state file.
+    pub(crate) fn write(&self) -> Result<(), Error> {
         let path = self.directory.join(FILE);
         let next = self.directory.join(format!("{FILE}.next"));
         fs::write(&next, serde_json::to_vec_pretty(self)?).map_err(Error::io("writing", &next))?;
@@ -51,7 +48,7 @@ impl State {
     }
 
     /// Removes the state file: the cluster is no more.
-    pub fn remove(directory: &Path) {
+    pub(crate) fn remove(directory: &Path) {
         let _ = fs::remove_file(directory.join(FILE));
     }
 
