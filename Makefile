@@ -56,6 +56,10 @@ SIM = $(CARGO) run --quiet --release --package sim --
 sim: ## Play 200,000 rollouts in a cluster in memory, with faults, and check every write
 	@$(SIM) $(if $(SEED),--seed $(SEED),)
 
+.PHONY: bare
+bare: ## Run the demo and all tests on a machine that has nothing but what CONTRIBUTING.md lists, in half an hour
+	@tests/bare
+
 N ?= 1000000
 .PHONY: sim-long
 sim-long: ## The same with N rollouts
