@@ -65,6 +65,15 @@ impl Seat {
 
     /// Waits until this cause of `web` is reported everywhere where this API has a place for it.
     async fn is_blocked(&self, cause: &str, text: &str) -> Outcome {
+        self.is_in_the_status(cause, text).await?;
+        if self.world.flavour.is_ours() {
+            self.world.wait_event("web", "RolloutBlocked", text).await?;
+        }
+        Ok(())
+    }
+
+    /// The same without an event.
+    async fn is_in_the_status(&self, cause: &str, text: &str) -> Outcome {
         let what = format!("web being blocked by {cause}");
         self.world
             .wait(&what, async || {
@@ -81,9 +90,7 @@ impl Seat {
         let message = web.text("/status/blockers/0/message");
         ensure(message.contains(text), text, message)?;
         let progressing = web.condition("Progressing").message;
-        ensure(progressing.contains(message), "the words in Progressing", (&progressing, message))?;
-        self.world.wait_event("web", "RolloutBlocked", text).await?;
-        Ok(())
+        ensure(progressing.contains(message), "the words in Progressing", (&progressing, message))
     }
 
     /// The same for what the server refuses, and `why` knows it too.
@@ -180,7 +187,10 @@ async fn beyond_a_limit(seat: &Seat) -> Outcome {
         .await?;
     let patch = json!({"spec": {"template": {"spec": {"containers": containers}}}});
     world.patch("web", &patch).await?;
-    seat.is_refused("Refused", "maximum cpu usage per Container is 100m").await?;
+    // By now, the Deployment has used up its events.
+    let text = "maximum cpu usage per Container is 100m";
+    seat.is_in_the_status("Refused", text).await?;
+    is(world, "Refused", 1, text).await?;
     world.kubectl.run(&["delete", "limitrange", "small"]).await?;
     seat.is_complete().await
 }
