@@ -44,7 +44,7 @@ pub(crate) async fn play(side: Side) -> Result<Vec<Figure>, Failure> {
     let server = cluster.pid(Component::ApiServer).unwrap_or_default();
     let mut figures = Vec::new();
     for (sort, name) in SORTS {
-        // The first pass warms the server up.
+        // The first round warms the server up.
         send_all(&stage, side, sort, 0).await?;
         let before = usage::of(server)?.cpu;
         let answered = send_all(&stage, side, sort, 1).await?;
@@ -59,13 +59,13 @@ pub(crate) async fn play(side: Side) -> Result<Vec<Figure>, Failure> {
 }
 
 /// Returns how long each answer took.
-async fn send_all(stage: &Stage, side: Side, sort: Sort, pass: usize) -> Result<Vec<Duration>, Failure> {
+async fn send_all(stage: &Stage, side: Side, sort: Sort, round: usize) -> Result<Vec<Duration>, Failure> {
     let times = if sort == Sort::Create { 1 } else { TIMES };
     let requests = (0..times).flat_map(|time| (0..DEPLOYMENTS).map(move |number| (time, number)));
     let sent = stream::iter(requests).map(async |(time, number)| {
-        let name = format!("web-{}-{number}", if sort == Sort::Create { pass } else { 0 });
+        let name = format!("web-{}-{number}", if sort == Sort::Create { round } else { 0 });
         let started = Instant::now();
-        send(stage, side, sort, name, pass * TIMES + time).await?;
+        send(stage, side, sort, name, round * TIMES + time).await?;
         Ok(started.elapsed())
     });
     sent.buffer_unordered(PARALLEL).try_collect().await
