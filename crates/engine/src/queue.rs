@@ -25,7 +25,7 @@ use crate::waits::{Reason, Wait};
 use item::{Cooldown, Failures, Gathering, InWork, Item};
 pub use news::Cause;
 
-/// When this many keys are known, the queue forgets the idle ones.
+/// After this many keys, or half of those that it knows, the queue forgets the idle ones.
 const ITEMS_MANY: usize = 64;
 /// From this many failures in a row on (that is, delays from 640 ms), an event does not requeue a key immediately. It
 /// does so after [`HEED_AFTER`], or at the end of its delay if that is sooner.
@@ -37,8 +37,8 @@ const BUCKET_SIZE: u32 = 100;
 pub struct Queue<K> {
     ready: VecDeque<K>,
     items: HashMap<K, Item>,
-    /// When this many are known, the queue forgets the idle ones.
-    items_many: usize,
+    /// How many were worked on since the queue last forgot the idle ones.
+    worked_on: usize,
     /// How many keys have come to be worked on so far.
     added: u64,
     /// Times at which keys become due. Those that disagree with the wait of their key are out of date.
@@ -55,7 +55,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         Self {
             ready: VecDeque::new(),
             items: HashMap::new(),
-            items_many: ITEMS_MANY,
+            worked_on: 0,
             added: 0,
             timers: BinaryHeap::new(),
             bucket: now,
@@ -68,9 +68,10 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     fn forget_idle(&mut self, now: Instant) {
-        if self.items.len() >= self.items_many {
+        if self.worked_on >= ITEMS_MANY.max(self.items.len() / 2) {
             self.items.retain(|_, item| !item.is_idle(now));
-            self.items_many = ITEMS_MANY.max(2 * self.items.len());
+            self.items.shrink_to(2 * self.items.len());
+            self.worked_on = 0;
         }
     }
 
@@ -137,6 +138,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub fn done(&mut self, key: &K) -> bool {
         let Some(item) = self.items.get_mut(key) else { return false };
         item.work = None;
+        self.worked_on += 1;
         let again = item.dirty.is_some();
         if again {
             self.ready.push_back(key.clone());
@@ -157,8 +159,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// Whether there is nothing to do, now or later, except for what is in work.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.items.values().all(|item| item.due.is_none())
+    pub fn is_empty(&mut self) -> bool {
+        self.ready.is_empty() && self.next_due().is_none()
     }
 
     /// Keys that could be worked on now, were there a worker.

@@ -141,7 +141,7 @@ impl Managed {
         let owned: Map<String, Value> = owned.map(|(name, _)| (name.to_owned(), json!({}))).collect();
         let promote = metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref()?.promote);
         let mut fields = Map::new();
-        if !owned.is_empty() {
+        if spec.is_some() {
             fields.insert("f:spec".to_owned(), owned.into());
         }
         if promote.is_some() {
