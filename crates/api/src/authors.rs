@@ -3,10 +3,12 @@
 //! The API server notes for every manager which fields it set last, and when. Of two managers that own a part of
 //! the template, the author is the one with the later time.
 
+use jiff::Timestamp;
 use plan::{Author, Authors, Scaler};
 use serde_json::Value;
 
-/// The fields below `spec` that somebody may ask about. All else of `managedFields` but [`PROMOTE`] may be dropped.
+/// The fields below `spec` that somebody may ask about. Of an entry of `managedFields`, all else may be dropped but
+/// that it owns a part of `spec`, and [`PROMOTE`].
 pub const FIELDS: [&str; 4] = ["f:template", "f:rollbackTo", "f:replicas", "f:pin"];
 
 /// The annotation that somebody may ask about.
@@ -21,8 +23,11 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
         owners.max_by_key(|entry| text(entry, "time"))
     };
     let [template, rollback, replicas, pin] = FIELDS.map(|field| last(&["f:spec", field]));
-    // Nobody owns the default of a field that left a manifest: who removed it wrote the spec last.
-    let replicas = replicas.or_else(|| last(&["f:spec"]));
+    let scaler = |entry: &Value, at: Option<Timestamp>| Scaler {
+        manager: text(entry, "manager").to_owned(),
+        subresource: text(entry, "subresource").to_owned(),
+        at,
+    };
     let promotion = last(&["f:metadata", "f:annotations", PROMOTE]);
     let author = |entry: &Value| Author {
         manager: text(entry, "manager").to_owned(),
@@ -34,11 +39,11 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
         rollback: rollback.map(author),
         pin: pin.map(author),
         promotion: promotion.map(author),
-        replicas: replicas.map(|entry| Scaler {
-            manager: text(entry, "manager").to_owned(),
-            subresource: text(entry, "subresource").to_owned(),
-            at: text(entry, "time").parse().ok(),
-        }),
+        // Nobody owns the default of a field that left a manifest: who removed it wrote the spec last.
+        replicas: match replicas {
+            Some(entry) => Some(scaler(entry, text(entry, "time").parse().ok())),
+            None => last(&["f:spec"]).map(|entry| scaler(entry, None)),
+        },
     }
 }
 
