@@ -139,7 +139,7 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
         ),
     ];
     if !is_apps {
-        all.extend(stepped().map(|(name, acts)| {
+        all.extend(policies().map(|(name, acts)| {
             let steps = acts.into_iter().zip(0..).map(|(act, number)| step(first + number * 50_000, act));
             (name, with(12, gradual, steps.collect()))
         }));
@@ -147,8 +147,8 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
     all
 }
 
-/// What users do to rollouts with steps, fifty seconds apart.
-fn stepped() -> [(&'static str, Vec<Act>); 3] {
+/// What users do to rollouts with steps, to pins, and to aborts, fifty seconds apart.
+fn policies() -> [(&'static str, Vec<Act>); 5] {
     let stage = |updated: Share, pause: Ending| Stage { updated, pause };
     let stages = || {
         let list = [
@@ -173,5 +173,7 @@ fn stepped() -> [(&'static str, Vec<Act>); 3] {
                 Act::Promote(Target::All, 0),
             ],
         ),
+        ("pin", vec![Act::Template(1), Act::Pin(0, false), Act::Template(2), Act::Unpin]),
+        ("abort", vec![Act::Template(1), Act::Template(2), Act::Abort(0), Act::Template(3)]),
     ]
 }

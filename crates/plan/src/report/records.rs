@@ -120,8 +120,8 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
             let is_declared_again = next.revision > stored.revision;
             // Another template was declared, and its ReplicaSet is not there yet: the revision is the one before.
             let is_there = decisions.revision().is_some();
-            let is_rolled_out = is_there && (!is_complete || is_declared_again);
-            next.revision.filter(|_| !decisions.is_held() && is_rolled_out)
+            let begins = is_there && (!is_complete || is_declared_again);
+            next.revision.filter(|_| !decisions.is_held() && begins)
         }
         None => next.revision.filter(|next| stored.revision.is_none_or(|stored| *next > stored)),
     }
