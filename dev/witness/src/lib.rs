@@ -150,8 +150,15 @@ impl Witness {
         if who == Who::User {
             self.acted = Some(now);
             self.acts += 1;
-            let aborted = shown::annotation(object, "rollwright.dev/abort");
-            self.aborted.extend(aborted.and_then(|text| text.split('/').next()?.parse::<i64>().ok()));
+            let requested = |key: &str| {
+                let text = shown::annotation(object, key)?;
+                let is_new = self.deployment.as_ref().and_then(|it| shown::annotation(it, key)) != Some(text);
+                text.split('/').next()?.parse::<i64>().ok().filter(|_| is_new)
+            };
+            let [aborted, retried] = ["rollwright.dev/abort", "rollwright.dev/retry"].map(requested);
+            self.aborted.extend(aborted);
+            // Once it is retried, it may fail by itself.
+            retried.inspect(|revision| _ = self.aborted.remove(revision));
         }
         let before = self.deployment.as_ref();
         if before.and_then(shown::replicas) != shown::replicas(object) {

@@ -269,11 +269,7 @@ fn names_who_did_it(case: &Case<'_>) -> Option<Verdict> {
         text(after, "/target/because").filter(|because| ["Reverted", "Aborted"].contains(because))?;
     let revision = number(after, "/revision")?;
     let is_aborted = case.known.aborted.contains(&revision);
-    // Once it is retried, it may fail by itself.
-    let is_retried = shown::annotation(after, "rollwright.dev/retry").is_some();
-    let is_wrong = match because {
-        "Aborted" => !is_aborted,
-        _ => is_aborted && !is_retried,
-    };
-    Some(wrong(is_wrong, || format!("revision {revision} is {because}; aborted by a user: {is_aborted}")))
+    Some(wrong((because == "Aborted") != is_aborted, || {
+        format!("revision {revision} is {because}; aborted by a user: {is_aborted}")
+    }))
 }
