@@ -5,7 +5,7 @@ use cluster::{Output, Tool};
 use kube::api::DeleteParams;
 use serde_json::json;
 
-use crate::command_line::{run, tool};
+use crate::command_line::{expect, run, tool};
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::manifest::Manifest;
 use crate::scenario::{Scenario, scenarios};
@@ -61,6 +61,11 @@ async fn ends(tool: &Tool, words: &str, code: i32) -> Outcome<Output> {
     Ok(output)
 }
 
+/// The same with this text in what it prints.
+async fn prints(tool: &Tool, words: &str, code: i32, text: &str) -> Outcome {
+    expect(tool, words, Some(code), text).await.map(drop)
+}
+
 async fn all_end(tool: &Tool, lines: &[(&str, i32)]) -> Outcome {
     for (words, code) in lines {
         ends(tool, words, *code).await?;
@@ -97,23 +102,31 @@ async fn every_verb_without_its_object_or_its_cluster(world: World) -> Outcome {
 async fn verbs_and_a_pause(world: World) -> Outcome {
     let tool = tool(&world)?;
     world.roll_out(&Manifest::new("web", 1)).await?;
-    ends(&tool, "undo web", NOT_FOUND).await?;
+    prints(&tool, "undo web", NOT_FOUND, "there is no revision to go back to").await?;
     ends(&tool, "set image web app=app:v2", DONE).await?;
+    prints(&tool, "set image web app=app:v2", DONE, "has these images already").await?;
+    ends(&tool, "migrate rwd/web", USAGE).await?;
     world.complete("web").await?;
-    all_end(&tool, &[("resume web", FAILED), ("pause web", DONE), ("pause web", FAILED)]).await?;
-    all_end(&tool, &[("restart web", PAUSED), ("undo web", PAUSED), ("undo web --wait", PAUSED)]).await?;
+    prints(&tool, "resume web", FAILED, "is not paused").await?;
+    ends(&tool, "pause web", DONE).await?;
+    prints(&tool, "pause web", FAILED, "is already paused").await?;
+    prints(&tool, "restart web", PAUSED, "run resume first").await?;
+    all_end(&tool, &[("undo web", PAUSED), ("undo web --wait", PAUSED)]).await?;
     ends(&tool, "set env web LOG=debug", DONE).await?;
     world.observed("web").await?;
     ends(&tool, "set env web LOG=info --overwrite=false", FAILED).await?;
     all_end(&tool, &[("status web", PAUSED), ("rollout status web", PAUSED), ("get web --watch", PAUSED)])
         .await?;
     all_end(&tool, &[("why web", PAUSED), ("get web", DONE), ("plan web", DONE)]).await?;
-    all_end(&tool, &[("resume web", DONE), ("status web --timeout=60s", DONE)]).await?;
+    all_end(&tool, &[("resume web", DONE), ("status web --timeout=60s", DONE), ("get web --watch", DONE)])
+        .await?;
 
     ends(&tool, "history web --revision=99", NOT_FOUND).await?;
     ends(&tool, "undo web --to-revision=99", NOT_FOUND).await?;
     ends(&tool, "set env web --from=secret/nothing", NOT_FOUND).await?;
-    ends(&tool, "scale web --replicas=2 --current-replicas=9", FAILED).await?;
+    prints(&tool, "scale web --replicas=2 --current-replicas=9", FAILED, "9").await?;
+    ends(&tool, "scale web --replicas=-1", USAGE).await?;
+    ends(&tool, "scale web --replicas=1 --current-replicas=1", DONE).await?;
     ends(&tool, "scale web --replicas=0", DONE).await.map(drop)
 }
 
@@ -122,12 +135,15 @@ async fn verbs_and_a_rollout_that_fails(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 1)).await?;
     ends(&tool, "set image web app=bad:v2", DONE).await?;
     world.wait_sets("the new set", |sets| sets.len() == 2).await?;
-    all_end(&tool, &[("status web --watch=false", DONE), ("status web --timeout=1s", UNFINISHED)]).await?;
+    ends(&tool, "status web --watch=false", DONE).await?;
+    prints(&tool, "status web --timeout=1s", UNFINISHED, "timed out after 1s").await?;
     ends(&tool, "undo web --wait --timeout=60s", DONE).await?;
     ends(&tool, "undo web --wait --timeout=1s", UNFINISHED).await?;
     let deadline = |seconds: i64| json!({"spec": {"progressDeadlineSeconds": seconds}});
     world.patch("web", &deadline(2)).await?;
-    all_end(&tool, &[("status web", FAILED), ("get web --watch", FAILED), ("why web", FAILED)]).await?;
+    prints(&tool, "status web", FAILED, "exceeded its progress deadline").await?;
+    prints(&tool, "status web -o json", FAILED, "\"exitCode\": 1").await?;
+    all_end(&tool, &[("get web --watch", FAILED), ("why web", FAILED)]).await?;
     world.patch("web", &deadline(600)).await?;
     ends(&tool, "undo web --wait --timeout=60s", DONE).await?;
     let current = format!("undo web --to-revision={}", world.get("web").await?.revision());

@@ -354,9 +354,11 @@ async fn sets_that_leave_the_watch_of_a_standby() {
     tokio::time::sleep(HANDOVER).await;
     assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())]);
     // While it leads, it asks immediately.
-    rig.label_sets("web", None).await;
-    tokio::time::sleep(HANDOVER).await;
-    assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())]);
+    for value in [None, Some("false")] {
+        rig.label_sets("web", value).await;
+        tokio::time::sleep(HANDOVER).await;
+        assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())], "{value:?}");
+    }
 }
 
 /// The same for one that has led before, and has looked for such ReplicaSets then.
