@@ -16,6 +16,10 @@ RUN = tests/needs python && tests/run
 test: ## Run all tests: format, lints, unit, golden, oracle, and end-to-end on a real API server
 	@$(RUN) $(if $(UNTIL),--until $(UNTIL))
 
+.PHONY: bare
+bare: ## Run the demo and all tests on a machine that has nothing but what CONTRIBUTING.md lists, in half an hour
+	@tests/bare
+
 .PHONY: check
 check: ## Run what needs no control plane: format, prose, lints, unit tests, golden files, and the oracle
 	@$(RUN) check
@@ -55,10 +59,6 @@ SIM = $(CARGO) run --quiet --release --package sim --
 .PHONY: sim
 sim: ## Play 200,000 rollouts in a cluster in memory, with faults, and check every write
 	@$(SIM) $(if $(SEED),--seed $(SEED),)
-
-.PHONY: bare
-bare: ## Run the demo and all tests on a machine that has nothing but what CONTRIBUTING.md lists, in half an hour
-	@tests/bare
 
 N ?= 1000000
 .PHONY: sim-long
