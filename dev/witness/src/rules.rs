@@ -234,7 +234,7 @@ fn has_an_id_of_its_own(case: &Case<'_>) -> Option<Verdict> {
     }))
 }
 
-/// UM-20: where one template follows another, the trigger is what differs between them.
+/// UM-20: where one declared template follows another, the trigger is what differs between them.
 fn began_by_the_difference(case: &Case<'_>) -> Option<Verdict> {
     let (before, after) = case.status().filter(|_| case.is_certain())?;
     if number(before, "/rollout/id") == number(after, "/rollout/id") || text(after, "/target/hash").is_some()
@@ -242,11 +242,12 @@ fn began_by_the_difference(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let trigger = text(after, "/rollout/trigger")?;
-    let template = |pointer| {
-        let set = case.known.with_revision(number(after, pointer)?)?;
+    let template = |revision: Option<i64>| {
+        let set = case.known.with_revision(revision?)?;
         set.spec.get("template").map(shown::Parts::of)
     };
-    let (from, to) = (template("/rollout/from")?, template("/rollout/revision")?);
+    // What was declared before, whether or not that ran.
+    let (from, to) = (template(number(before, "/revision"))?, template(number(after, "/rollout/revision"))?);
     let expected = match (from.images == to.images, from.restarted == to.restarted, from.rest == to.rest) {
         (true, true, true) => return None,
         (false, true, true) => "NewImage",

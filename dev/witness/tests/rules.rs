@@ -160,17 +160,15 @@ fn steps_are_left_when_their_time_is_over() {
 
 #[test]
 fn triggers_are_differences() {
-    let rollout = |trigger: &str| {
-        let record = json!({ "id": 2, "revision": 2, "from": 1, "trigger": trigger });
-        status(json!({ "rollout": record }))
-    };
+    let rollout =
+        |trigger: &str| status(json!({ "rollout": { "id": 2, "revision": 2, "trigger": trigger } }));
     let of = |revision: i64, image: &str, env: &str| {
         let container = json!({ "name": "app", "image": image, "env": [{ "name": "A", "value": env }] });
         let labels = json!({ "pod-template-hash": format!("{revision}abc") });
         let template = json!({ "metadata": { "labels": labels }, "spec": { "containers": [container] } });
         set_of(revision, 4, None, &template)
     };
-    let known = |env: &str| [status(json!({})), of(1, "app:v1", "1"), of(2, "app:v2", env)];
+    let known = |env: &str| [status(json!({ "revision": 1 })), of(1, "app:v1", "1"), of(2, "app:v2", env)];
     check("UM-20", &known("1"), rollout("TemplateChanged"), rollout("NewImage"));
     check("UM-20", &known("2"), rollout("NewImage"), rollout("TemplateChanged"));
 }
