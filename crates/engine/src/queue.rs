@@ -67,6 +67,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.items.entry(key.clone()).or_default()
     }
 
+    /// Each time costs as much as what was worked on since the last time.
     fn forget_idle(&mut self, now: Instant) {
         if self.worked_on >= ITEMS_MANY.max(self.items.len() / 2) {
             self.items.retain(|_, item| !item.is_idle(now));

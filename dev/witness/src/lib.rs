@@ -158,7 +158,9 @@ impl Witness {
             let [aborted, retried] = ["rollwright.dev/abort", "rollwright.dev/retry"].map(requested);
             self.aborted.extend(aborted);
             // Once it is retried, it may fail by itself.
-            retried.inspect(|revision| _ = self.aborted.remove(revision));
+            if let Some(revision) = retried {
+                self.aborted.remove(&revision);
+            }
         }
         let before = self.deployment.as_ref();
         if before.and_then(shown::replicas) != shown::replicas(object) {

@@ -241,7 +241,8 @@ fn began_by_the_difference(case: &Case<'_>) -> Option<Verdict> {
     {
         return None;
     }
-    let trigger = text(after, "/rollout/trigger")?;
+    let is_act = |trigger: &str| ["Rollback", "Pin", "Revert"].contains(&trigger);
+    let trigger = text(after, "/rollout/trigger").filter(|trigger| !is_act(trigger))?;
     let template = |revision: Option<i64>| {
         let set = case.known.with_revision(revision?)?;
         set.spec.get("template").map(shown::Parts::of)
@@ -254,13 +255,10 @@ fn began_by_the_difference(case: &Case<'_>) -> Option<Verdict> {
         (true, false, true) => "Restart",
         _ => "TemplateChanged",
     };
-    let is_act = ["Rollback", "Pin", "Revert"].contains(&trigger);
-    (!is_act).then(|| {
-        wrong(trigger != expected, || {
-            let record = after.status.get("rollout").map(Value::to_string).unwrap_or_default();
-            format!("{expected} began as {trigger}: {record}")
-        })
-    })
+    Some(wrong(trigger != expected, || {
+        let record = after.status.get("rollout").map(Value::to_string).unwrap_or_default();
+        format!("{expected} began as {trigger}: {record}")
+    }))
 }
 
 /// UM-21, UM-15: what a person aborted has not failed, and what failed is not aborted.

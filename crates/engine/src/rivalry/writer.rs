@@ -74,8 +74,8 @@ impl<'de> Visitor<'de> for ManagedFieldsVisitor {
 }
 
 impl ManagedFields {
-    /// The entries that own a field that somebody asks about, with nothing but that; `None` if there
-    /// is none.
+    /// The entries that own a part of `spec`, or an annotation that somebody asks about, with nothing but that; `None`
+    /// if there is none.
     #[must_use]
     pub fn owners(&self) -> Option<Value> {
         let owners: Vec<Value> = self.0.iter().filter_map(Managed::owner).collect();

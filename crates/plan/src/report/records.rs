@@ -118,7 +118,7 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
             // A template that is declared again while its ReplicaSet runs is a rollout without work: what comes after
             // it is compared with it.
             let is_declared_again = next.revision > stored.revision;
-            // Another template was declared, and its ReplicaSet is not there yet: the revision is the one before.
+            // HI-1: while a newly declared template has no ReplicaSet, the revision is that of the template before.
             let is_there = decisions.revision().is_some();
             let begins = is_there && (!is_complete || is_declared_again);
             next.revision.filter(|_| !decisions.is_held() && begins)
