@@ -1,5 +1,6 @@
 //! What the server refuses, and what the operator may not read: in the status, an event, the metric, and `why`.
 
+use cluster::kubelet::LAST_WORDS;
 use cluster::webhook::{Registration, Verdict, Webhook};
 use cluster::{NotYet, free_port};
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ use crate::world::World;
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own both what_the_server_refuses,
     own ours rights_that_are_lacking because "both APIs share what reads pods",
+    own ours last_words_on_request_only because "both APIs share what reads pods",
 ];
 
 /// Asks about `web` until the answer is this cause with this exit code, and its message contains this text.
@@ -48,9 +50,9 @@ struct Seat {
 }
 
 impl Seat {
-    async fn take(world: World) -> Outcome<Self> {
+    async fn take(world: World, flags: &[&str]) -> Outcome<Self> {
         let port = free_port()?;
-        let operator = operator(&world, port, &["--blocked-after=2s"]).await?;
+        let operator = operator(&world, port, &[&["--blocked-after=2s"], flags].concat()).await?;
         Ok(Self { world, port, _operator: operator })
     }
 
@@ -85,10 +87,12 @@ impl Seat {
             let events = self.world.events("web").await?;
             return ensure(events.iter().all(|event| event.reason != "RolloutBlocked"), "no event", events);
         }
-        let is_there = |web: &Deployment| web.text("/status/blockers/0/cause") == cause;
-        let web = self.world.wait_until("web", &what, is_there).await?;
+        let is_there = |web: &Deployment| {
+            let first = |member: &str| web.text(&format!("/status/blockers/0/{member}")).to_owned();
+            first("cause") == cause && first("message").contains(text)
+        };
+        let web = self.world.wait_until("web", &format!("{what}, \"{text}\""), is_there).await?;
         let message = web.text("/status/blockers/0/message");
-        ensure(message.contains(text), text, message)?;
         let progressing = web.condition("Progressing").message;
         ensure(progressing.contains(message), "the words in Progressing", (&progressing, message))
     }
@@ -121,7 +125,7 @@ pub(crate) async fn quota(world: &World, hard: &Value) -> Outcome {
 
 /// All in the words of a real server; at last, nobody is there.
 async fn what_the_server_refuses(world: World) -> Outcome {
-    let seat = Seat::take(world.clone()).await?;
+    let seat = Seat::take(world.clone(), &[]).await?;
     world.roll_out(&Manifest::new("web", 1)).await?;
     quota(&world, &json!({"pods": "1"})).await?;
     world.set_image("web", "app:v2").await?;
@@ -249,7 +253,7 @@ async fn allow(world: &World, resource: &str, verbs: &[&str]) -> Outcome {
 /// Without the right to pods, the cause is that; and a start that takes a while is no cause.
 async fn rights_that_are_lacking(world: World) -> Outcome {
     allow(&world, "pods", &["get"]).await?;
-    let seat = Seat::take(world.clone()).await?;
+    let seat = Seat::take(world.clone(), &[]).await?;
     world.roll_out(&Manifest::new("web", 1)).await?;
     world.set_image("web", "bad:v2").await?;
     world
@@ -263,4 +267,37 @@ async fn rights_that_are_lacking(world: World) -> Outcome {
     seat.is_blocked("Unknown", "the operator may not list pods").await?;
     allow(&world, "pods", &["list", "watch"]).await?;
     seat.is_blocked("ImagePull", "cannot pull the image bad:v2").await
+}
+
+/// What a container printed last may be a secret. What somebody else writes into the status does not stay there.
+async fn last_words_on_request_only(world: World) -> Outcome {
+    let secret = "password=hunter2";
+    let crash = |image: &str| {
+        let containers = json!([{"name": "app", "image": image}]);
+        let metadata = json!({"annotations": {LAST_WORDS: secret}});
+        json!({"spec": {"template": {"metadata": metadata, "spec": {"containers": containers}}}})
+    };
+    let seat = Seat::take(world.clone(), &[]).await?;
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    world.patch("web", &crash("crash:v2")).await?;
+    seat.is_blocked("CrashLoop", "its last lines are in the log").await?;
+    let status = world.get("web").await?.value["status"].to_string();
+    let events = format!("{:?}", world.events("web").await?);
+    let metrics = get(seat.port, "/metrics", None).await?;
+    ensure(![status, events, metrics].concat().contains("hunter2"), "no secret", "status, events, metrics")?;
+
+    drop(seat);
+    let seat = Seat::take(world.clone(), &["--termination-messages", "--debug-state"]).await?;
+    world.patch("web", &crash("crash:v3")).await?;
+    seat.is_in_the_status("CrashLoop", secret).await?;
+    let garbage = json!({"status": {"blockers": [
+        {"cause": "Nonsense", "pods": 7, "message": "x".repeat(8192), "since": "2026-01-01T00:00:00Z"},
+    ]}});
+    let patch = ["patch", "rwd/web", "--subresource=status", "--type=merge", "-p", &garbage.to_string()];
+    world.kubectl.run(&patch).await?;
+    seat.is_in_the_status("CrashLoop", secret).await?;
+    let state = get(seat.port, "/debug/state", None).await?;
+    let state: Value = serde_json::from_str(state.split_once("\r\n\r\n").map_or("", |(_, body)| body))?;
+    same("watches", state["watches"].as_array().map(Vec::len), Some(2))?;
+    ensure(state["controllers"][0]["queue"]["delayedCount"].is_u64(), "the queue", &state)
 }

@@ -117,6 +117,11 @@ async fn verbs_and_a_pause(world: World) -> Outcome {
     ends(&tool, "set env web LOG=info --overwrite=false", FAILED).await?;
     all_end(&tool, &[("status web", PAUSED), ("rollout status web", PAUSED), ("get web --watch", PAUSED)])
         .await?;
+    prints(&tool, "list --paused", DONE, "web").await?;
+    for words in ["list --rolling", "list --queued", "list -l app=none"] {
+        let listed = ends(&tool, words, DONE).await?;
+        ensure(!listed.stdout.contains("web"), words, &listed)?;
+    }
     all_end(&tool, &[("why web", PAUSED), ("get web", DONE), ("plan web", DONE)]).await?;
     all_end(&tool, &[("resume web", DONE), ("status web --timeout=60s", DONE), ("get web --watch", DONE)])
         .await?;

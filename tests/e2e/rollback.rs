@@ -1,5 +1,7 @@
 //! Rollbacks asked for by `spec.rollbackTo`, or by the old annotation on apps/v1 (S10).
 
+use std::time::Duration;
+
 use cluster::webhook::{Behaviour, Webhook};
 use serde_json::{Value, json};
 
@@ -7,6 +9,7 @@ use crate::failure::{Outcome, ensure, same};
 use crate::flavour::Flavour;
 use crate::manifest::{Manifest, image_patch};
 use crate::objects::Deployment;
+use crate::quiet::ensure_quiet;
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
@@ -122,6 +125,8 @@ async fn rollback_that_the_server_refuses(world: World) -> Outcome {
     let message = web.text("/status/rollback/message");
     ensure(message.contains("Duplicate value"), "the server's words in status.rollback.message", message)?;
     world.wait_event("web", "DeploymentRollbackInvalid", "Duplicate value").await?;
+    ensure_quiet(&world, Duration::from_secs(5)).await?;
+    same("the number of sets", world.sets().await?.len(), 2)?;
     world.set_image("web", "app:v3").await?;
     world.complete("web").await?;
     webhook.remove(&world.client()).await?;

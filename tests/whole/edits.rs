@@ -85,3 +85,24 @@ async fn numbers_at_the_limits() {
         is_quiet(&rig).await;
     }
 }
+
+/// A second owner of a ReplicaSet has no part in it, and stays an owner through the operator's writes.
+#[tokio::test(start_paused = true)]
+async fn two_owners_of_a_set() {
+    for flavour in BOTH {
+        let rig = up(flavour).await;
+        rig.create("other", 1, "app:v1").await;
+        rig.settle("other", SOON).await;
+        rig.share_sets("web", "other").await;
+        rig.patch("web", json!({ "spec": { "replicas": 9 } })).await;
+        rig.set_image("web", "app:v2").await;
+        rig.patch("other", json!({ "spec": { "replicas": 2 } })).await;
+        for (name, sizes) in [("web", vec![9, 0]), ("other", vec![2])] {
+            rig.settle(name, SOON).await;
+            assert_eq!(rig.sizes(name), sizes, "{flavour:?}: {name}");
+        }
+        let mut owners = rig.owners_of_sets("web").await;
+        owners.sort_unstable();
+        assert_eq!(owners, [1, 2], "{flavour:?}");
+    }
+}

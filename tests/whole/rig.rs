@@ -263,6 +263,28 @@ impl Rig {
         self.patch_sets(name, json!({ "metadata": metadata })).await;
     }
 
+    /// Another Deployment becomes an owner of the ReplicaSets too, one that does not control them.
+    pub(super) async fn share_sets(&self, name: &str, other: &str) {
+        let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(self.client.clone());
+        let uid = self.object(other).await["metadata"]["uid"].as_str().unwrap().to_owned();
+        for mut set in sets.list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap() {
+            let owners = set.metadata.owner_references.as_mut().unwrap();
+            let mut owner = owners[0].clone();
+            (owner.name, owner.uid, owner.controller) = (other.to_owned(), uid.clone(), None);
+            owners.push(owner);
+            let name = set.metadata.name.clone().unwrap();
+            sets.replace(&name, &PostParams::default(), &set).await.unwrap();
+        }
+    }
+
+    /// How many owners each ReplicaSet of a Deployment has.
+    pub(super) async fn owners_of_sets(&self, name: &str) -> Vec<usize> {
+        let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(self.client.clone());
+        let selected = ListParams::default().labels(&format!("app={name}"));
+        let sets = sets.list(&selected).await.unwrap().items;
+        sets.into_iter().map(|set| set.metadata.owner_references.unwrap_or_default().len()).collect()
+    }
+
     async fn patch_sets(&self, name: &str, patch: Value) {
         let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(self.client.clone());
         for set in sets.list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap() {
