@@ -16,10 +16,8 @@ pub const PROMOTE: &str = "f:rollwright.dev/promote";
 
 /// The authors that `metadata` shows.
 pub(crate) fn authors(metadata: &Value) -> Authors {
-    let entries = metadata.get("managedFields").and_then(Value::as_array);
-    let entries = || entries.into_iter().flatten().filter(|entry| text(entry, "subresource") != "status");
     let last = |path: &[&str]| {
-        let owners = entries().filter(|entry| owns(entry, path));
+        let owners = entries(metadata).filter(|entry| owns(entry, path));
         owners.max_by_key(|entry| text(entry, "time"))
     };
     let [template, rollback, replicas, pin] = FIELDS.map(|field| last(&["f:spec", field]));
@@ -49,9 +47,15 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
 
 /// Who owns a field below `spec`, or a part of it, in the order of the entries.
 pub fn owners<'a>(object: &'a Value, field: &'a str) -> impl Iterator<Item = &'a str> {
-    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
-    let entries = entries.into_iter().flatten().filter(|entry| text(entry, "subresource") != "status");
+    let entries = object.get("metadata").into_iter().flat_map(entries);
     entries.filter(move |entry| owns(entry, &["f:spec", field])).map(|entry| text(entry, "manager"))
+}
+
+/// The entries that name somebody who wrote something other than status.
+fn entries(metadata: &Value) -> impl Iterator<Item = &Value> {
+    let entries = metadata.get("managedFields").and_then(Value::as_array);
+    let named = |entry: &&Value| !text(entry, "manager").is_empty() && text(entry, "subresource") != "status";
+    entries.into_iter().flatten().filter(named)
 }
 
 fn owns(entry: &Value, path: &[&str]) -> bool {
@@ -138,8 +142,11 @@ mod tests {
             json!([]),
             json!("x"),
             json!([1, null, {"fieldsV1": "x"}, {"fieldsV1": {"f:spec": []}}]),
+            json!([{"fieldsV1": {"f:spec": {"f:template": {}}}}]),
         ] {
-            assert_eq!(authors(&json!({ "managedFields": odd })), Authors::default());
+            let object = json!({"metadata": {"managedFields": odd}});
+            assert_eq!(authors(&object["metadata"]), Authors::default());
+            assert_eq!(owners(&object, "f:template").count(), 0);
         }
     }
 }
