@@ -1,7 +1,8 @@
 //! Bugs that others had, put in again on purpose: a simulator that does not find them is worth nothing.
 //!
 //! `dev/mutants/tree` adds this module to its copy of the planner. Each patch beside it adds a line
-//! that asks [`has`](crate::has) for its bug. The bug is there in the threads that called [`inject`].
+//! that asks [`has`](crate::has) for its bug. The bug is there in the threads that called [`inject`], or everywhere
+//! where the environment names it: `BUG=CutTwice`.
 
 use std::cell::Cell;
 
@@ -39,7 +40,13 @@ macro_rules! bugs {
 include!("bugs.in");
 
 thread_local! {
-    static INJECTED: Cell<Option<Bug>> = const { Cell::new(None) };
+    static INJECTED: Cell<Option<Bug>> = Cell::new(of_the_environment());
+}
+
+fn of_the_environment() -> Option<Bug> {
+    let name = std::env::var("BUG").ok()?;
+    let named = Bug::ALL.iter().find(|bug| bug.name() == name);
+    Some(*named.unwrap_or_else(|| panic!("no bug is called {name}")))
 }
 
 /// Puts a bug into this thread, in the place of the one that is there; `None` takes it out.
