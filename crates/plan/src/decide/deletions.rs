@@ -7,8 +7,9 @@ use crate::decide::creation::{self, Creation};
 use crate::decide::upkeep::Upkeep;
 use crate::decide::writes::SetWrite;
 use crate::model::conditions::{Condition, Edit};
+use crate::model::durations::CLEAN_UP_AGE;
 use crate::model::keys::{condition, reason};
-use crate::model::observed::{Observed, ReplicaSet, Workload};
+use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::revision::{self, Revision};
 use crate::model::sets::Sets;
 use crate::moves::aim::{Aim, Because, Manner};
@@ -26,6 +27,8 @@ pub(crate) struct History {
     pub(crate) surplus: Deletions,
     /// Those beyond the bound, at the end of a reconcile (NS-2).
     pub(crate) spare: Option<Deletions>,
+    /// When the next one beyond the limit is old enough to go.
+    pub(crate) due: Option<Timestamp>,
 }
 
 /// Some ReplicaSets that go.
@@ -42,8 +45,7 @@ pub(crate) struct Deletions {
 /// What a choice of ReplicaSets depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct CleanUp<'a> {
-    pub(crate) observed: &'a Observed,
-    pub(crate) sets: &'a Sets<'a>,
+    pub(crate) view: View<'a>,
     /// The size of the ReplicaSet that is created.
     pub(crate) created: Option<i64>,
     pub(crate) upkeep: &'a Upkeep,
@@ -62,14 +64,14 @@ pub(crate) fn history(clean_up: &CleanUp<'_>, aim: &Aim, moves: &Moves) -> Histo
     let before = || CleanUp { creation: None, writes: &[], ..*clean_up };
     let room = clean_up.created.and_then(|_| make_room(&before(), &[]));
     let mut gone = room.as_ref().map_or_else(Vec::new, |room| room.sets.clone());
-    let surplus = if is_over(&clean_up.observed.workload, aim, moves) {
+    let (surplus, due) = if is_over(clean_up.view.workload(), aim, moves) {
         of_a_complete_rollout(clean_up, &gone)
     } else {
-        Deletions::default()
+        (Deletions::default(), None)
     };
     gone.extend(&surplus.sets);
     let spare = if aim.is_rolling_out(moves) { make_room(clean_up, &gone) } else { None };
-    History { room, surplus, spare }
+    History { room, surplus, spare, due }
 }
 
 /// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused reconcile without a
@@ -82,42 +84,47 @@ fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
     aim.is_rolling_out(moves) && is_at_rest && workload.is_stored_complete()
 }
 
-/// Idle old ReplicaSets beyond the limit, the lowest revisions first (S11.2–S11.6).
-fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> Deletions {
-    let surplus = surplus(&clean_up.observed.workload, clean_up.sets, clean_up.kept, gone);
+/// Idle old ReplicaSets beyond the limit, the lowest revisions first (S11.2–S11.6); and when the next one of them is
+/// old enough.
+fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> (Deletions, Option<Timestamp>) {
+    let View { sets, now, .. } = clean_up.view;
+    let surplus = surplus(clean_up.view.workload(), sets, clean_up.kept, gone);
     if surplus == 0 {
-        return Deletions::default();
+        return (Deletions::default(), None);
     }
     let (candidates, mut deviations) =
-        sorted(candidates(&clean_up.observed.workload, clean_up.sets, clean_up.kept, gone));
-    let mut deleted = Vec::new();
+        sorted(candidates(clean_up.view.workload(), sets, clean_up.kept, gone));
+    let (mut deleted, mut due) = (Vec::new(), None);
     // S11.5: what may not go is skipped, and nothing goes in its place.
-    for (index, _) in candidates.into_iter().take(surplus).filter(|(_, set)| is_idle(set)) {
-        if clean_up.writes_to(index) {
+    for (index, set) in candidates.into_iter().take(surplus).filter(|(_, set)| is_idle(set)) {
+        let may_go = clean_up.may_go(set);
+        if may_go > Some(now) {
+            due = due.into_iter().chain(may_go).min();
+        } else if clean_up.writes_to(index) {
             // S11.6: upstream deletes by what it saw before it scaled the ReplicaSet up.
             deviations.push("S11.6");
         } else {
             deleted.push(index);
         }
     }
-    Deletions { sets: deleted, is_short: false, deviations }
+    (Deletions { sets: deleted, is_short: false, deviations }, due)
 }
 
 /// Keeps the number of ReplicaSets bounded although no rollout completes (NS-2): at the cap the lowest revisions among
 /// idle old ReplicaSets go, before one more is created. The one that a rollback asks for stays, and the new ReplicaSet
 /// is never refused. Upstream has no such bound.
 fn make_room(clean_up: &CleanUp<'_>, gone: &[usize]) -> Option<Deletions> {
-    if !clean_up.observed.flavour.has_safeguards() {
+    let View { observed, sets, .. } = clean_up.view;
+    if !observed.flavour.has_safeguards() {
         return None;
     }
     let excess = clean_up.excess(gone);
     if excess == 0 {
         return Some(Deletions::default());
     }
-    let requested = clean_up.observed.workload.rollback_to;
-    let declared =
-        creation::revision(clean_up.sets, clean_up.upkeep, clean_up.creation).map(Revision::or_zero);
-    let pinned = requested.map(|requested| revision::wanted(requested, clean_up.sets, declared));
+    let requested = observed.workload.rollback_to;
+    let declared = creation::revision(sets, clean_up.upkeep, clean_up.creation).map(Revision::or_zero);
+    let pinned = requested.map(|requested| revision::wanted(requested, sets, declared));
     let pin = pinned.as_ref().and_then(|wanted| wanted.number);
     let may_go = |(index, set): &(usize, &ReplicaSet)| {
         is_idle(set)
@@ -125,7 +132,7 @@ fn make_room(clean_up: &CleanUp<'_>, gone: &[usize]) -> Option<Deletions> {
             && pin.is_none_or(|pin| revision::of(set).or_zero() != pin)
     };
     let (spare, mut deviations) =
-        sorted(candidates(&clean_up.observed.workload, clean_up.sets, clean_up.kept, gone).filter(may_go));
+        sorted(candidates(&observed.workload, sets, clean_up.kept, gone).filter(may_go));
     deviations.extend(pinned.and_then(|wanted| wanted.deviation));
     let is_short = spare.len() < excess;
     let sets = spare.into_iter().take(excess).map(|(index, _)| index).collect();
@@ -140,15 +147,21 @@ impl<'a> CleanUp<'a> {
         creation: Option<&'a Creation>,
         writes: &'a [SetWrite],
     ) -> Self {
-        let View { observed, sets, .. } = view;
         let created = creation.map(|creation| creation.set.size);
-        Self { observed, sets, created, upkeep, creation, writes, kept: aim.stays() }
+        Self { view, created, upkeep, creation, writes, kept: aim.stays() }
+    }
+
+    /// On our kind, since when a ReplicaSet is old enough to go: a backup tool that restores older ReplicaSets still
+    /// writes to each one that it has created (velero#7180).
+    fn may_go(&self, set: &ReplicaSet) -> Option<Timestamp> {
+        let age = self.view.observed.flavour.has_safeguards().then_some(CLEAN_UP_AGE)?;
+        set.created.checked_add(age).ok()
     }
 
     /// By how many the ReplicaSets without a size exceed the cap of NS-2, one that is created included.
     fn excess(&self, gone: &[usize]) -> usize {
-        let Some(limit) = self.observed.workload.revision_history_limit else { return 0 };
-        let left = self.sets.all.iter().enumerate().filter(|(index, _)| !gone.contains(index));
+        let Some(limit) = self.view.workload().revision_history_limit else { return 0 };
+        let left = self.view.sets.all.iter().enumerate().filter(|(index, _)| !gone.contains(index));
         let sizes =
             left.map(|(index, set)| self.write_to(index).map_or(set.size, |write| write.update.size_to));
         let idle = sizes.chain(self.created).filter(|size| *size == 0).count();

@@ -8,8 +8,8 @@ use crate::model::action::Requeue;
 use crate::moves::aim::Because;
 use crate::report::Report;
 
-/// The earliest of the progress deadline, the end of a wait or a verdict, a status that is held until then, and names
-/// that are taken.
+/// The earliest of the progress deadline, the end of a wait or a verdict, a ReplicaSet that is then old enough for
+/// clean-up, a status that is held until then, and names that are taken.
 pub(crate) fn earliest(report: &Report, decisions: &Decisions<'_>, held_until: Option<Timestamp>) -> Requeue {
     let names = match decisions.aim.because {
         Because::NamesTaken(until) => Requeue::NamesTaken(until),
@@ -19,7 +19,8 @@ pub(crate) fn earliest(report: &Report, decisions: &Decisions<'_>, held_until: O
     if report.write.is_some() {
         return names;
     }
-    let judged = decisions.course.due.map_or(Requeue::OnChange, Requeue::Deadline);
+    let due = decisions.course.due.into_iter().chain(decisions.history.due).min();
+    let judged = due.map_or(Requeue::OnChange, Requeue::Deadline);
     let held = held_until.map_or(Requeue::OnChange, Requeue::StatusPaced);
     let others = judged.earliest(held).earliest(names);
     // S9.15 asks again and again once the end is near. What was complete has no deadline (S9.11): a time counts then.

@@ -239,3 +239,26 @@ fn apps_v1_keeps_them_all() {
     world.observed.flavour = Flavour::AppsV1;
     assert_eq!(deletions(&world.plan()), [""; 0]);
 }
+
+/// A backup tool that restores older ReplicaSets writes to each one again after it created it (velero#7180).
+#[test]
+fn a_young_set_is_not_cleaned_up() {
+    let restored = |flavour| {
+        let mut world = world(flavour).that(|it| it.revision_history_limit = None);
+        for (image, revision) in [("old0", "1"), ("old1", "2"), ("old2", "3")] {
+            world = world.with(set(image, 0).revision(revision));
+        }
+        world = world.with(set("a", 3).revision("4").scaled_for("3", "4"));
+        while !world.reconcile().is_empty() {}
+        world.find_mut("web-old1").created = world.now - SignedDuration::from_secs(4);
+        world.that(|it| it.revision_history_limit = Some(1))
+    };
+    assert_eq!(deletions(&restored(Flavour::AppsV1).plan()), ["web-old0", "web-old1"], "S11.4");
+    let mut world = restored(Flavour::Rollwright);
+    let plan = world.plan();
+    assert_eq!(deletions(&plan), ["web-old0"], "and no other in the place of the young one (S11.5)");
+    world.apply(&plan);
+    assert_eq!(world.plan().requeue, Requeue::Deadline("2026-04-01T12:00:06Z".parse().unwrap()));
+    wait(&mut world, 6);
+    assert_eq!(deletions(&world.plan()), ["web-old1"]);
+}
