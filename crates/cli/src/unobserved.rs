@@ -5,13 +5,13 @@ use std::time::Duration;
 use engine::durations::STUCK_AFTER;
 use jiff::Timestamp;
 use plan::Flavour;
-use plan::durations::STATUS_GATHERS_BUSY;
+use plan::durations::STATUS_WAITS_BUSY;
 
 /// A controller with rollouts in its queue starts one every ten seconds at least, however slow the others are.
 /// If it writes no status for longer than this, its queue is empty.
 const QUIET: Duration = Duration::from_secs(25);
 const _: () =
-    assert!(QUIET.as_secs() > STATUS_GATHERS_BUSY.as_secs() && QUIET.as_secs() > STUCK_AFTER.as_secs());
+    assert!(QUIET.as_secs() > STATUS_WAITS_BUSY.as_secs() && QUIET.as_secs() > STUCK_AFTER.as_secs());
 /// A controller that is known to be alive may be slow, or may have just begun to lead.
 pub(crate) const IDLE: Duration = Duration::from_secs(60);
 

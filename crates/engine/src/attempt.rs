@@ -267,8 +267,8 @@ impl<P: Port> Attempt<'_, P> {
         let pace = if is_hurried {
             Pace::EachReconcile
         } else {
-            let held = entry.memory.status_held.unwrap_or(now);
-            Pace::Paced { flavour, held: Some(held), is_busy }
+            let since = entry.memory.status_waits_since.unwrap_or(now);
+            Pace::Paced { flavour, since: Some(since), is_busy }
         };
         let options = Options::new(true, pace);
         Observed { flavour, workload, sets, answers, options }

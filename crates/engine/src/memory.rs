@@ -18,7 +18,7 @@ pub(crate) struct Memory {
     dry_run: Option<Box<(Fingerprint, DryRun)>>,
     dry_run_fails: Option<Box<Series>>,
     /// Since when there is news for the status that waits.
-    pub(crate) status_held: Option<Timestamp>,
+    pub(crate) status_waits_since: Option<Timestamp>,
 }
 
 /// Failures of the dry runs of one template, without a longer pause between two of them.
@@ -67,7 +67,7 @@ impl Memory {
     /// A reconcile that began then is over.
     pub(crate) fn note_status(&mut self, outcome: &Outcome, begun: Timestamp) {
         if outcome.wrote_status || outcome.error.is_none() {
-            self.status_held = outcome.holds_status.then(|| self.status_held.unwrap_or(begun));
+            self.status_waits_since = outcome.status_waits.then(|| self.status_waits_since.unwrap_or(begun));
         }
     }
 

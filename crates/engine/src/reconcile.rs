@@ -31,7 +31,7 @@ pub struct Outcome {
     /// Whether one of them was of the Deployment's status.
     pub wrote_status: bool,
     /// Whether there is news for the status that waits.
-    pub holds_status: bool,
+    pub status_waits: bool,
     /// What the rollout waits for, if it moves only when pods do.
     pub awaited: Option<Box<Awaited>>,
     /// Rules from which a branch deviated on purpose.
@@ -76,12 +76,12 @@ pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) ->
         refused_cut: None,
     };
     let result = reconcile.steps().await;
-    let (error, requeue, why, holds_status, awaited) = match result {
-        Ok(plan) => (None, plan.requeue, Some(plan.why), plan.holds_status, plan.awaited),
+    let (error, requeue, why, status_waits, awaited) = match result {
+        Ok(plan) => (None, plan.requeue, Some(plan.why), plan.status_waits, plan.awaited),
         Err((error, why)) => (Some(error), Requeue::OnChange, why, false, None),
     };
     let Reconcile { writes, wrote_status, deviations, .. } = reconcile;
-    Outcome { error, requeue, why, writes, wrote_status, holds_status, awaited, deviations }
+    Outcome { error, requeue, why, writes, wrote_status, status_waits, awaited, deviations }
 }
 
 struct Reconcile<'a, C> {

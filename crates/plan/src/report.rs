@@ -46,7 +46,7 @@ pub(crate) struct Report {
     /// The one status write of the reconcile, if anything changed.
     pub(crate) write: Option<Box<StatusWrite>>,
     /// Whether there is one that waits.
-    pub(crate) is_held: bool,
+    pub(crate) status_waits: bool,
     /// The events once the write is made.
     pub(crate) news: Vec<Event>,
     /// When it is made.

@@ -29,7 +29,7 @@ fn written(plan: &Plan) -> Option<&Status> {
 
 /// The plan for a status that has waited for half a second.
 fn plan_at_rest(world: &mut World) -> Plan {
-    world.observed.options.status_held = Some(world.now - SECOND / 2);
+    world.observed.options.status_waits_since = Some(world.now - SECOND / 2);
     world.plan()
 }
 
@@ -91,7 +91,7 @@ fn a_deadline_is_not_missed_because_a_status_waits() {
 fn a_clock_that_was_set_back_holds_up_nothing() {
     let mut world = half_way(Flavour::Rollwright);
     world.find_mut("web-b").status.ready -= 1;
-    world.observed.options.status_held = Some(world.now + SECOND / 2);
+    world.observed.options.status_waits_since = Some(world.now + SECOND / 2);
     assert!(written(&world.plan()).is_some());
 }
 
@@ -128,9 +128,9 @@ fn a_report_without_counters_joins_the_one_that_has_them() {
 fn a_report_does_not_join_reconciles_without_end() {
     let mut world = beginning();
     world.observed.options.joins_reports = true;
-    world.observed.options.status_held = Some(world.now - SECOND / 2);
+    world.observed.options.status_waits_since = Some(world.now - SECOND / 2);
     assert_eq!(written(&world.plan()), None);
-    world.observed.options.status_held = Some(world.now - SECOND);
+    world.observed.options.status_waits_since = Some(world.now - SECOND);
     assert!(written(&world.plan()).is_some());
 }
 
@@ -173,9 +173,9 @@ fn serve(world: &mut World, name: &str, pods: i64) {
 fn created() -> (World, String) {
     let mut world = ours().that(|it| (it.replicas, it.progress_deadline_seconds) = (10, Some(600)));
     world.observed.options.joins_reports = true;
-    world.observed.options.status_held = Some(world.now);
+    world.observed.options.status_waits_since = Some(world.now);
     let plan = world.plan();
-    assert_eq!((written(&plan), plan.holds_status), (None, true), "{:?}", plan.actions);
+    assert_eq!((written(&plan), plan.status_waits), (None, true), "{:?}", plan.actions);
     assert_eq!(plan.requeue, Requeue::StatusPaced(world.now + SECOND));
     world.apply(&plan);
     let name = world.observed.sets.first().unwrap().name.clone();
@@ -195,7 +195,7 @@ fn the_first_report_of_a_creation_waits_for_its_counters() {
     assert_eq!((status.observed_generation, status.updated_replicas), (1, 10));
     assert_eq!(status.condition(condition::PROGRESSING).unwrap().reason, "ReplicaSetUpdated");
     world.apply(&plan);
-    assert!(!world.plan().holds_status);
+    assert!(!world.plan().status_waits);
 }
 
 #[test]
@@ -232,10 +232,10 @@ fn scaled(flavour: Flavour) -> World {
     world.observed.workload.replicas = 4;
     world.settle(5);
     (world.observed.workload.replicas, world.observed.workload.generation) = (8, 2);
-    world.observed.options.status_held = Some(world.now);
+    world.observed.options.status_waits_since = Some(world.now);
     let plan = world.plan();
     assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
-    assert_eq!((written(&plan), plan.holds_status), (None, true), "{flavour:?}");
+    assert_eq!((written(&plan), plan.status_waits), (None, true), "{flavour:?}");
     world.apply(&plan);
     world
 }
@@ -256,7 +256,7 @@ fn the_first_report_of_a_scaling_waits_for_its_counters() {
 fn a_pause_in_the_middle_of_a_step_does_not_wait() {
     for flavour in BOTH {
         let mut world = half_way(flavour);
-        world.observed.options.status_held = Some(world.now);
+        world.observed.options.status_waits_since = Some(world.now);
         world.observed.options.joins_reports = flavour == Flavour::Rollwright;
         world.find_mut("web-b").status.replicas -= 1;
         assert_eq!(written(&world.plan()), None, "{flavour:?}");
@@ -283,7 +283,7 @@ fn a_deadline_that_does_not_count_does_not_delay_a_status() {
     world.now += 6000 * SECOND;
     world.find_mut("web-b").status.ready -= 1;
     let plan = plan_at_rest(&mut world);
-    assert!(plan.holds_status, "{:?}", plan.actions);
+    assert!(plan.status_waits, "{:?}", plan.actions);
     assert_eq!(plan.requeue, Requeue::StatusPaced(until(&world)));
 }
 
@@ -291,7 +291,7 @@ fn a_deadline_that_does_not_count_does_not_delay_a_status() {
 fn no_status_waits_for_more_than_a_tenth_of_the_deadline() {
     let (mut world, _) = created();
     world.observed.workload.progress_deadline_seconds = Some(5);
-    world.observed.options.status_held = Some(world.now);
+    world.observed.options.status_waits_since = Some(world.now);
     assert_eq!(world.plan().requeue, Requeue::StatusPaced(world.now + SECOND / 2));
     world.now += SECOND / 2;
     assert!(written(&world.plan()).is_some());
@@ -301,7 +301,7 @@ fn no_status_waits_for_more_than_a_tenth_of_the_deadline() {
 fn news_that_people_wait_for_waits_for_no_more() {
     for flavour in BOTH {
         let mut world = half_way(flavour);
-        world.observed.options.status_held = Some(world.now);
+        world.observed.options.status_waits_since = Some(world.now);
         world.observed.sets.retain(|set| set.name == "web-b");
         let new = world.find_mut("web-b");
         new.size = 10;
@@ -309,7 +309,7 @@ fn news_that_people_wait_for_waits_for_no_more() {
         assert!(written(&world.plan()).unwrap().is_complete(10, 2), "the rollout is complete");
 
         let mut switched = half_way(flavour);
-        switched.observed.options.status_held = Some(switched.now);
+        switched.observed.options.status_waits_since = Some(switched.now);
         switched.find_mut("web-a").status.available = 1;
         assert!(written(&switched.plan()).is_some(), "a condition turns");
     }
@@ -319,7 +319,7 @@ fn news_that_people_wait_for_waits_for_no_more() {
 fn what_waits_already_goes_on_to_wait_beside_a_step() {
     for flavour in BOTH {
         let mut world = half_way(flavour);
-        world.observed.options.status_held = Some(world.now - SECOND / 2);
+        world.observed.options.status_waits_since = Some(world.now - SECOND / 2);
         // Four more are available: as many of the old ones are cut.
         let new = &mut world.find_mut("web-b").status;
         (new.ready, new.available) = (7, 6);
@@ -338,7 +338,7 @@ fn how_long_a_status_waits_depends_on_load_alone() {
         for (is_busy, wait) in [(false, SECOND / 2), (true, SECOND)] {
             let mut world = half_way(flavour);
             world.observed.options.is_busy = is_busy;
-            world.observed.options.status_held = Some(world.now);
+            world.observed.options.status_waits_since = Some(world.now);
             count(&mut world.find_mut("web-b").status);
             assert_eq!(world.plan().requeue, Requeue::StatusPaced(world.now + wait));
             world.now += wait;
@@ -350,7 +350,7 @@ fn how_long_a_status_waits_depends_on_load_alone() {
 #[test]
 fn a_text_without_new_counters_waits_like_counters() {
     let mut world = half_way(Flavour::Rollwright);
-    world.observed.options.status_held = Some(world.now);
+    world.observed.options.status_waits_since = Some(world.now);
     world.observed.workload.status.ours.images = Some("app:other".to_owned());
     assert_eq!(world.plan().requeue, Requeue::StatusPaced(world.now + SECOND));
 }

@@ -118,7 +118,7 @@ impl Case {
     }
 
     pub(crate) fn options(&self) -> plan::Options {
-        let pace = plan::Pace::Paced { flavour: self.flavour(), held: self.status_held, is_busy: true };
+        let pace = plan::Pace::Paced { flavour: self.flavour(), since: self.status_held, is_busy: true };
         plan::Options::new(self.feature_gates.terminating_replicas, pace)
     }
 }

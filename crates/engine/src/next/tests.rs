@@ -7,7 +7,7 @@ fn outcome(error: Option<ReconcileError>, requeue: Requeue) -> Outcome {
         why: None,
         writes: 0,
         wrote_status: false,
-        holds_status: false,
+        status_waits: false,
         awaited: None,
         deviations: std::collections::BTreeSet::new(),
     }

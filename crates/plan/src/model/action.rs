@@ -87,7 +87,7 @@ pub struct Plan {
     /// What the rollout waits for, if it moves only when pods do.
     pub awaited: Option<Box<Awaited>>,
     /// Whether there is news for the status that may wait, and does.
-    pub holds_status: bool,
+    pub status_waits: bool,
     /// An error that no action caused, such as an unknown strategy (S3.10).
     pub error: Option<String>,
     /// Rules from which a branch deviated on purpose (docs/deviations.md).
@@ -283,7 +283,7 @@ pub enum Requeue {
     Again,
     /// At this time, one second after the deadline (S9.15).
     Deadline(Timestamp),
-    /// At this time, when a status may be written that was held back.
+    /// At this time, when a status that waits may be written.
     StatusPaced(Timestamp),
     /// At this time, when the last of the names that are taken is tried again (NS-1).
     NamesTaken(Timestamp),

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 /// A status that changes nothing but counters and texts waits this long for the changes that follow it. The pods of
 /// one step become ready together.
-pub const STATUS_GATHERS: Duration = Duration::from_millis(500);
+pub const STATUS_WAITS: Duration = Duration::from_millis(500);
 
 /// While the operator is busy, such a status waits this long. The server then spends its time on pods.
-pub const STATUS_GATHERS_BUSY: Duration = Duration::from_secs(1);
+pub const STATUS_WAITS_BUSY: Duration = Duration::from_secs(1);
 
 /// Rollbacks to the same templates count as repeated when they are closer together than this; the fourth
 /// one is refused.

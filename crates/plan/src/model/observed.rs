@@ -40,7 +40,7 @@ pub struct Options {
     pub terminating_replicas: bool,
     /// Since when there is news for the status that waits; now, if it comes with this reconcile. `None`: news does
     /// not wait for more.
-    pub status_held: Option<Timestamp>,
+    pub status_waits_since: Option<Timestamp>,
     /// Whether a report without counters waits for the reconcile that brings them (rollwright.dev).
     pub joins_reports: bool,
     /// Whether the operator is busy, so that statuses wait longer for more news and the server is spared writes.
@@ -57,8 +57,8 @@ pub enum Pace {
     Paced {
         /// The API that the Deployment belongs to.
         flavour: Flavour,
-        /// Since when there is news for the status, or now; `None` if it is not to wait for more.
-        held: Option<Timestamp>,
+        /// Since when there is news for the status, or now; `None` if it does not wait for more.
+        since: Option<Timestamp>,
         /// Whether the operator is busy, so that statuses wait longer for more news.
         is_busy: bool,
     },
@@ -68,12 +68,13 @@ impl Options {
     /// `terminating_replicas`: whether ReplicaSets report pods that terminate, so that the Deployment does.
     #[must_use]
     pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
-        let at_once = Self { terminating_replicas, status_held: None, joins_reports: false, is_busy: false };
+        let at_once =
+            Self { terminating_replicas, status_waits_since: None, joins_reports: false, is_busy: false };
         match pace {
             Pace::EachReconcile => at_once,
-            Pace::Paced { flavour, held: status_held, is_busy } => {
+            Pace::Paced { flavour, since: status_waits_since, is_busy } => {
                 let joins_reports = flavour.has_status_extras();
-                Self { status_held, joins_reports, is_busy, ..at_once }
+                Self { status_waits_since, joins_reports, is_busy, ..at_once }
             }
         }
     }

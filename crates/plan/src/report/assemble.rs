@@ -114,14 +114,14 @@ pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Box<
     let actions = actions(&mut decisions, &mut report);
     let observed = decisions.view.observed;
     let why = report.why.with_orphans(&observed.workload.namespace, &observed.answers.orphans);
-    let Report { events, requeue, error, if_create_refused, awaited, is_held: holds_status, .. } = report;
+    let Report { events, requeue, error, if_create_refused, awaited, status_waits, .. } = report;
     Box::new(Plan {
         actions,
         events,
         requeue,
         why,
         awaited,
-        holds_status,
+        status_waits,
         error,
         deviations,
         if_create_refused,

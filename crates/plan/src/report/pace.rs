@@ -4,7 +4,7 @@
 //! counters, and on rollwright.dev also the first report of a rollout.
 //!
 //! The operator writes immediately what somebody waits for: a rollout that becomes complete or stops being complete, a
-//! changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the next plan computes it
+//! changed condition, the outcome of a rollback, lost pods. A status that waits is not lost: the next plan computes it
 //! again, and the Deployment is requeued for the time when it may be written.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use crate::course::view::View;
 use crate::decide::decisions::Decisions;
 use crate::model::action::StatusWrite;
-use crate::model::durations::{STATUS_GATHERS, STATUS_GATHERS_BUSY};
+use crate::model::durations::{STATUS_WAITS, STATUS_WAITS_BUSY};
 use crate::model::keys::condition;
 use crate::model::observed::{Observed, ReplicaSet};
 use crate::model::status::Status;
@@ -25,14 +25,14 @@ use crate::report::{Due, Report};
 
 /// The report without its status write, if that may wait, and when to requeue.
 pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
-    let held = held(&report, decisions);
-    let report = if held.is_some() { Report { write: None, is_held: true, ..report } } else { report };
-    let requeue = earliest(&report, decisions, held.flatten());
+    let until = waits(&report, decisions);
+    let report = if until.is_some() { Report { write: None, status_waits: true, ..report } } else { report };
+    let requeue = earliest(&report, decisions, until.flatten());
     Report { requeue, ..report }
 }
 
 /// `Some` if the status write waits; until then, if nothing else requeues.
-fn held(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>> {
+fn waits(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>> {
     let View { observed, now, .. } = decisions.view;
     // A report with events does not wait.
     let write = report.write.as_ref().filter(|_| report.news.is_empty())?;
@@ -43,13 +43,13 @@ fn held(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>>
     let is_joined = observed.options.joins_reports && is_followed(decisions, report.due);
     if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
         // On a busy server, reconciles that follow each other take seconds.
-        return gathered_by(observed, now).is_none_or(|until| until > now).then_some(None);
+        return end_of_wait(observed, now).is_none_or(|until| until > now).then_some(None);
     }
-    held_until(write, decisions).filter(|until| *until > now).map(Some)
+    waits_until(write, decisions).filter(|until| *until > now).map(Some)
 }
 
 /// Until when a status may wait; `None` if it may not.
-fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestamp> {
+fn waits_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestamp> {
     let View { observed, now, .. } = decisions.view;
     // The status reports a pause immediately: the user who set it waits for nothing else.
     let may_join =
@@ -58,23 +58,23 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
     if !awaits_counters && !may_wait(write, observed) {
         return None;
     }
-    gathered_by(observed, now)
+    end_of_wait(observed, now)
 }
 
 /// Until when a status that waits may do so, counted from when it first waited.
-fn gathered_by(observed: &Observed, now: Timestamp) -> Option<Timestamp> {
+fn end_of_wait(observed: &Observed, now: Timestamp) -> Option<Timestamp> {
     // A time in the future means that the clock was set back: then nothing waits, or it could be for hours.
-    let since = observed.options.status_held.filter(|since| *since <= now)?;
-    since.checked_add(gathers(observed)).ok()
+    let since = observed.options.status_waits_since.filter(|since| *since <= now)?;
+    since.checked_add(time_to_wait(observed)).ok()
 }
 
 /// How long it waits for more. The progress deadline starts with a status, so no status waits for more than a tenth
 /// of it.
-fn gathers(observed: &Observed) -> Duration {
-    let gather = if observed.options.is_busy { STATUS_GATHERS_BUSY } else { STATUS_GATHERS };
+fn time_to_wait(observed: &Observed) -> Duration {
+    let wait = if observed.options.is_busy { STATUS_WAITS_BUSY } else { STATUS_WAITS };
     let deadline =
         observed.workload.progress_deadline_seconds.and_then(|seconds| u64::try_from(seconds).ok());
-    deadline.map_or(gather, |seconds| gather.min(Duration::from_secs(seconds) / 10))
+    deadline.map_or(wait, |seconds| wait.min(Duration::from_secs(seconds) / 10))
 }
 
 /// Whether ReplicaSets have pods to make or to delete, or get them by this reconcile.

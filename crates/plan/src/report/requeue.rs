@@ -9,8 +9,12 @@ use crate::moves::aim::Because;
 use crate::report::Report;
 
 /// The earliest of the progress deadline, the end of a wait or a verdict, a ReplicaSet that is then old enough for
-/// clean-up, a status that is held until then, and names that are taken.
-pub(crate) fn earliest(report: &Report, decisions: &Decisions<'_>, held_until: Option<Timestamp>) -> Requeue {
+/// clean-up, a status that waits until then, and names that are taken.
+pub(crate) fn earliest(
+    report: &Report,
+    decisions: &Decisions<'_>,
+    status_until: Option<Timestamp>,
+) -> Requeue {
     let names = match decisions.aim.because {
         Because::NamesTaken(until) => Requeue::NamesTaken(until),
         _ => Requeue::OnChange,
@@ -21,8 +25,8 @@ pub(crate) fn earliest(report: &Report, decisions: &Decisions<'_>, held_until: O
     }
     let due = decisions.course.due.into_iter().chain(decisions.history.due).min();
     let judged = due.map_or(Requeue::OnChange, Requeue::Deadline);
-    let held = held_until.map_or(Requeue::OnChange, Requeue::StatusPaced);
-    let others = judged.earliest(held).earliest(names);
+    let status = status_until.map_or(Requeue::OnChange, Requeue::StatusPaced);
+    let others = judged.earliest(status).earliest(names);
     // S9.15 asks again and again once the end is near. What was complete has no deadline (S9.11): a time counts then.
     let is_in_vain = report.requeue == Requeue::Again && !decisions.view.workload().status.awaits_deadline();
     if is_in_vain && others != Requeue::OnChange { others } else { report.requeue.earliest(others) }

@@ -163,7 +163,7 @@ proptest! {
         world.set_template(template("e"));
         let is_ours = world.observed.flavour == Flavour::Rollwright;
         world.observed.options.joins_reports = is_ours;
-        world.observed.options.status_held = Some(world.now);
+        world.observed.options.status_waits_since = Some(world.now);
         // At the end of the number line the new ReplicaSet gets no revision of its own (S5.2).
         let told = Some(highest_revision(&world)).filter(|told| *told < REVISION_MAX);
         world.observed.workload.status.ours.revision = told.filter(|_| is_ours && is_told);

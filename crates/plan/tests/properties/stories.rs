@@ -145,8 +145,8 @@ pub(crate) fn untold(plan: &Plan) -> String {
         _ => planned.clone(),
     };
     let actions: Vec<Planned> = plan.actions.iter().map(strip).collect();
-    let Plan { events, requeue, why, holds_status, error, deviations, .. } = plan;
-    format!("{actions:#?} {events:?} {requeue:?} {why:?} {holds_status} {error:?} {deviations:?}")
+    let Plan { events, requeue, why, status_waits, error, deviations, .. } = plan;
+    format!("{actions:#?} {events:?} {requeue:?} {why:?} {status_waits} {error:?} {deviations:?}")
 }
 
 /// The records that a plan closes, and the one that runs after it.

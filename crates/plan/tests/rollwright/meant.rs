@@ -265,9 +265,9 @@ fn a_status_that_is_held_does_not_delay_the_end_of_a_step() {
     world.now = end.time().unwrap() - SignedDuration::from_secs(1);
     // Pods that terminate are no news that somebody waits for.
     world.observed.sets.iter_mut().for_each(|set| set.status.terminating = Some(1));
-    world.observed.options.status_held = Some(world.now);
+    world.observed.options.status_waits_since = Some(world.now);
     let plan = world.plan();
-    assert!(plan.holds_status && matches!(end, Requeue::Deadline(_)), "{end:?}");
+    assert!(plan.status_waits && matches!(end, Requeue::Deadline(_)), "{end:?}");
     assert_eq!(plan.requeue, end);
 }
 
@@ -281,7 +281,7 @@ fn a_promotion_between_steps_of_equal_size_is_told_without_delay() {
     assert_eq!(at(&world), Some(1));
     promote(&mut world, "3/10%");
     for _ in 0..3 {
-        world.observed.options.status_held = Some(world.now);
+        world.observed.options.status_waits_since = Some(world.now);
         let plan = world.plan();
         world.apply(&plan);
     }

@@ -103,7 +103,7 @@ fn a_creation_that_the_next_reconcile_would_not_notice_is_told_at_once() {
     assert_eq!(world.observed.workload.status.ours.revision, Some(2));
     world.observed.sets.retain(|set| set.name == "web-a");
     world.find_mut("web-a").size = 1;
-    world.observed.options.status_held = Some(world.now);
+    world.observed.options.status_waits_since = Some(world.now);
     let plan = world.plan();
     assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
     assert_eq!(told(&plan).as_deref(), Some(reason::NEW_REPLICA_SET_CREATED));

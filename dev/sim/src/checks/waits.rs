@@ -6,7 +6,7 @@ use ::engine::durations::{
     HEED_AFTER, RIVAL_SILENCE,
 };
 use ::engine::waits::Reason;
-use plan::durations::{NAMES_HELD, STATUS_GATHERS_BUSY};
+use plan::durations::{NAMES_HELD, STATUS_WAITS_BUSY};
 
 use crate::checks::Verdict;
 use crate::conduct::{Conduct, Known, Waiting};
@@ -72,7 +72,7 @@ pub(crate) fn has_a_reason(
         Reason::ServerBusy => at_most("WT-1", known.asked),
         Reason::Rival => at_most("RI-1", known.heard + nanoseconds(RIVAL_SILENCE)),
         Reason::BackingOff => at_most("WT-1", since + nanoseconds(BACKOFF_MAX + BUCKET_DEBT_MAX)),
-        Reason::StatusPaced => at_most("WT-1", since + nanoseconds(STATUS_GATHERS_BUSY)),
+        Reason::StatusPaced => at_most("WT-1", since + nanoseconds(STATUS_WAITS_BUSY)),
         Reason::NamesTaken => at_most("WT-1", since + nanoseconds(NAMES_HELD.max(CHANGED_AGAIN_MAX))),
         Reason::Lists => at_most("WT-1", since + nanoseconds(EARLY_AGAIN)),
         Reason::Gathering | Reason::CacheBehind | Reason::Queued | Reason::Deadline | Reason::Look => Ok(()),

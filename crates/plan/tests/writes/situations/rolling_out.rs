@@ -194,7 +194,7 @@ fn recreate() -> Vec<Situation> {
 
 /// The status has waited for half a second, and reports are joined as the operator joins them.
 fn has_waited(mut world: World) -> World {
-    world.observed.options.status_held = Some(world.now - SignedDuration::from_millis(500));
+    world.observed.options.status_waits_since = Some(world.now - SignedDuration::from_millis(500));
     world.observed.options.joins_reports = world.observed.flavour == Flavour::Rollwright;
     world
 }
