@@ -56,6 +56,7 @@ const PAGES: &[&str] = &[
     "docs/reference",
     "docs/tutorials",
     "examples",
+    "sandbox",
 ];
 
 /// Pages mostly wait; a control plane takes hundreds of megabytes.

@@ -8,7 +8,7 @@ use proc_macro2::{LexError, TokenStream, TokenTree};
 use crate::words::{self, GLOSSARY};
 
 /// Where the code is.
-const SOURCES: &[&str] = &["crates", "deploy", "dev", "examples", "src", "tests"];
+const SOURCES: &[&str] = &["crates", "deploy", "dev", "examples", "sandbox", "src", "tests"];
 /// Names that others gave: file, name, and who gave it.
 const KEPT: &[(&str, &str, &str)] = &[
     ("crates/admission/src/template.rs", "claim", "Kubernetes' name for a pod's share of storage"),

@@ -2,7 +2,7 @@
 //! types, so that a field has one place.
 //!
 //! The test is about what is shipped, and about Rollwright's names: of two words, or with `/spec/` or `/status/` before
-//! them. What plays Kubernetes (`crates/world` and what stands on it) has names of its own.
+//! them. What plays Kubernetes (`sandbox` and what stands on it) has names of its own.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -294,9 +294,13 @@ fn from_disk(path: &str) -> Option<String> {
 
 /// The roots of what ships.
 fn roots() -> Vec<String> {
-    let folders = std::fs::read_dir(root().join("crates")).unwrap();
-    let crates = folders.map(|folder| folder.unwrap().file_name().into_string().unwrap());
-    crates.map(|name| format!("crates/{name}/src/lib.rs")).chain(["src/lib.rs".to_owned()]).collect()
+    let folders = ["crates", "sandbox"].into_iter().flat_map(|folder| {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap();
+        entries.map(move |entry| format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap()))
+    });
+    // The sandbox's folder has a page and a suite of tests beside the crates.
+    let crates = folders.filter(|folder| root().join(folder).join("Cargo.toml").exists());
+    crates.map(|folder| format!("{folder}/src/lib.rs")).chain(["src/lib.rs".to_owned()]).collect()
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn no_crate_names_a_bug() {
 
 /// Folders of packages.
 fn places() -> Vec<String> {
-    let folders = ["crates", "dev"].into_iter().flat_map(|folder| {
+    let folders = ["crates", "dev", "sandbox"].into_iter().flat_map(|folder| {
         let entries = std::fs::read_dir(root().join(folder)).unwrap();
         entries.map(move |entry| format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap()))
     });
@@ -94,7 +94,8 @@ fn nothing_that_acts_comes_in_through_the_back_door() {
 
 /// The sources of this workspace.
 fn sources() -> Vec<PathBuf> {
-    let mut folders: Vec<_> = ["crates", "src", "tests"].iter().map(|folder| root().join(folder)).collect();
+    let mut folders: Vec<_> =
+        ["crates", "sandbox", "src", "tests"].iter().map(|folder| root().join(folder)).collect();
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {

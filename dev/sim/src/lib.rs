@@ -2,7 +2,7 @@
 //!
 //! One seed makes one [`Scenario`]: Deployments, what their users do, and what goes wrong. [`run`] plays it with the
 //! production planner, executor, cache, queue, slots and ledger over the store, ReplicaSet controller, kubelets and
-//! garbage collector of `crates/world`, by a virtual clock, and looks at every single write.
+//! garbage collector of `sandbox/world`, by a virtual clock, and looks at every single write.
 //! docs/internals/simulation.md lists what is modelled and what is not.
 
 mod actor;
