@@ -73,6 +73,10 @@ sim-determinism: ## Play 1,000 seeds twice and compare
 mutants-check: ## Put bugs of the past back in; the simulator has to find each (ONLY=name for one)
 	@CARGO="$(CARGO)" dev/mutants/check $(if $(ONLY),--only $(ONLY)) $(MUTANTS_FLAGS)
 
+.PHONY: what-finds-what
+what-finds-what: ## Run each test program with each bug of the past (hours; FINDS='--program plan' for one)
+	@CARGO="$(CARGO)" dev/mutants/finds $(FINDS)
+
 # All of them take hours; SHARD=0/10 tries every tenth. Needs cargo-mutants; docs/internals/mutants.md has the
 # last result.
 .PHONY: mutants
