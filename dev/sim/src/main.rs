@@ -222,7 +222,7 @@ fn print(sum: &Sum, arguments: &Arguments, seconds: f64) -> std::io::Result<bool
     let missing: Vec<_> = WANTED.iter().filter(|name| sum.coverage.count(name) == 0).collect();
     let rare = RECORDED.iter().filter(|name| sum.coverage.count(name) * RECORDED_ONCE_IN < sum.rollouts);
     let rare: Vec<_> = rare.collect();
-    let is_few = |(name, least): &&(&str, u64)| sum.coverage.count(name) * PREMISES_OF < least * sum.rollouts;
+    let is_few = |(name, least): &&(&str, u64)| sum.coverage.count(name) < least * sum.rollouts / PREMISES_OF;
     let few: Vec<_> = PREMISES.iter().filter(is_few).collect();
     for (seed, report) in &sum.failures {
         if let Some(violation) = &report.violation {
