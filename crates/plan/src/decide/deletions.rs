@@ -151,7 +151,7 @@ impl<'a> CleanUp<'a> {
         Self { view, created, upkeep, creation, writes, kept: aim.stays() }
     }
 
-    /// On our kind, since when a ReplicaSet is old enough to go: a backup tool that restores older ReplicaSets still
+    /// Since when a ReplicaSet is old enough to go, on rollwright.dev: a backup tool that restores older ReplicaSets still
     /// writes to each one that it has created (velero#7180).
     fn may_go(&self, set: &ReplicaSet) -> Option<Timestamp> {
         let age = self.view.observed.flavour.has_safeguards().then_some(CLEAN_UP_AGE)?;

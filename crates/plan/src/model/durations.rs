@@ -18,7 +18,7 @@ pub const ROLLBACK_REPEATED_WITHIN: Duration = Duration::from_secs(600);
 /// ReplicaSet with that name may be gone by then (NS-1).
 pub const NAMES_HELD: Duration = Duration::from_secs(10);
 
-/// On our kind, clean-up does not delete a ReplicaSet that is younger than this. What creates older ReplicaSets of a
+/// On rollwright.dev, clean-up does not delete a ReplicaSet that is younger than this. What creates older ReplicaSets of a
 /// Deployment, such as a restore of a backup, writes to them again shortly afterwards.
 pub const CLEAN_UP_AGE: Duration = Duration::from_secs(10);
 
