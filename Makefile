@@ -50,7 +50,7 @@ upgrade-test: ## Change from the release before to this one and back, in the mid
 
 # Flags of the test program go into FAULTS, for example FAULTS=watches::cut.
 .PHONY: fault-proxy
-fault-proxy: ## Run the operator through faults on a real API server; takes a quarter of an hour
+fault-proxy: ## Run the operator through faults on a real API server; takes some minutes
 	@$(CARGO) test --package rollwright --test faults -- $(FAULTS)
 
 SIM = $(CARGO) run --quiet --release --package sim --

@@ -1,13 +1,14 @@
-//! Faults on a real control plane: a proxy between the operator and kube-apiserver that delays,
-//! cuts, refuses, and loses, and processes that are killed in the middle of a rollout.
+//! What only sockets, processes, and a real API server show. A proxy between the operator and kube-apiserver resets
+//! connections, or lets them hang. Servers are killed in the middle of a rollout. The real server takes or refuses
+//! objects that nobody should write. All other faults are in `tests/whole`, in virtual time.
 //!
 //! ```text
-//! make fault-proxy                                      # everything, a quarter of an hour
+//! make fault-proxy                                      # everything, some minutes
 //! cargo test -p rollwright --test faults writes         # names that contain `writes`
 //! UPDATE=1 cargo test -p rollwright --test faults       # and write docs/internals/faults.tsv
 //! ```
 //!
-//! Not a part of `make test`: half-open connections take minutes to be noticed. Each scenario has a
+//! Only `no_fault` is a part of `make test`: half-open connections take minutes to be noticed. Each scenario has a
 //! proxy and an operator process of its own. Two operators of one API would be in each other's way,
 //! so there are two control planes, each with one scenario at a time.
 //!
@@ -45,14 +46,12 @@ mod world;
 mod cuts;
 mod giants;
 mod hostile;
-mod liveness;
 mod processes;
 mod recorder;
 mod report;
 mod rig;
 mod rollout;
 mod suite;
-mod verdicts;
 mod watches;
 mod writes;
 
@@ -61,15 +60,8 @@ use std::process::ExitCode;
 use libtest_mimic::Arguments;
 use suite::Scenario;
 
-const SCENARIOS: &[&[Scenario]] = &[
-    writes::SCENARIOS,
-    verdicts::SCENARIOS,
-    watches::SCENARIOS,
-    liveness::SCENARIOS,
-    hostile::SCENARIOS,
-    giants::SCENARIOS,
-    processes::SCENARIOS,
-];
+const SCENARIOS: &[&[Scenario]] =
+    &[writes::SCENARIOS, watches::SCENARIOS, hostile::SCENARIOS, giants::SCENARIOS, processes::SCENARIOS];
 
 fn main() -> ExitCode {
     match suite::run(Arguments::from_args(), SCENARIOS) {

@@ -34,18 +34,6 @@ pub(crate) struct Findings {
     pub(crate) notes: Vec<(usize, String)>,
 }
 
-impl Row {
-    /// The same fault once more; the slower one counts.
-    pub(crate) fn and(self, other: &Self) -> Self {
-        Self {
-            injected: self.injected + other.injected,
-            recovery: self.recovery.max(other.recovery),
-            writes: self.writes.max(other.writes),
-            ..self
-        }
-    }
-}
-
 impl fmt::Display for Row {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { fault, place, injected, recovery, bound, writes } = self;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,12 +17,16 @@ use crate::flavour::Flavour;
 use crate::objects::summaries;
 use crate::operator::Operator;
 use crate::report::{Findings, Row};
+use crate::rollout::SOON;
 use crate::stage::{Controller, Stage};
 use crate::world::World;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rollwright");
 const LOG_LINES: usize = 60;
 const EXCHANGES: usize = 40;
+/// Shorter than the time after which the operator itself takes a silent watch for dead: with the default, `/livez`
+/// would have nothing to report.
+const STALLED_AFTER: &str = "--stalled-after=85";
 /// Until the operator's caches are filled.
 const READY: Duration = Duration::from_secs(60);
 const PAGE: Duration = Duration::from_secs(5);
@@ -32,8 +36,6 @@ pub(crate) struct Rig {
     pub(crate) world: World,
     pub(crate) proxy: FaultProxy,
     pub(crate) operator: Operator,
-    kubeconfig: PathBuf,
-    arguments: Vec<String>,
     port: u16,
     /// Place of the scenario among all.
     order: usize,
@@ -58,26 +60,17 @@ impl Rig {
             format!("--api={}", flavour.api_version()),
             format!("--bind-address=127.0.0.1:{port}"),
             "--log-level=info,rollwright=debug".to_owned(),
+            STALLED_AFTER.to_owned(),
         ];
         let (program, log) = (Path::new(PROGRAM), file("log"));
-        let operator = Operator::start_with(program, &kubeconfig, &log, arguments.clone())?;
-        let rig = Self { world, proxy, operator, kubeconfig, arguments, port, order, findings };
+        let operator = Operator::start_with(program, &kubeconfig, &log, arguments)?;
+        let rig = Self { world, proxy, operator, port, order, findings };
         rig.ready().await?;
         Ok(rig)
     }
 
-    /// Another operator, in the place of the first.
-    pub(crate) async fn replacement(&self, more: &str) -> Outcome<Operator> {
-        self.operator.stop();
-        let arguments = self.arguments.iter().cloned().chain([more.to_owned()]).collect();
-        let (program, log) = (Path::new(PROGRAM), self.operator.log());
-        let operator = Operator::start_with(program, &self.kubeconfig, log, arguments)?;
-        self.ready().await?;
-        Ok(operator)
-    }
-
     /// Waits until the operator's caches are filled.
-    pub(crate) async fn ready(&self) -> Outcome {
+    async fn ready(&self) -> Outcome {
         wait_for("the operator being ready", READY, async || {
             let (code, text) = self.page("/readyz").await.map_err(|failure| cluster::NotYet(failure.0))?;
             until(code == 200, text)
@@ -102,10 +95,9 @@ impl Rig {
         Ok((code, body.trim().to_owned()))
     }
 
-    /// Waits until this many requests met the fault of a rule. A watch that has been refused before may rest for half a
-    /// minute before each of them.
+    /// Waits until this many requests met the fault of a rule.
     pub(crate) async fn met(&self, rule: RuleId, count: u32) -> Outcome {
-        self.wait_within("the fault being met", Duration::from_secs(150), || {
+        self.wait_within("the fault being met", SOON, || {
             let met = self.proxy.met(rule);
             until(met >= count, format!("{met} of {count}"))
         })
@@ -122,7 +114,7 @@ impl Rig {
         .await
     }
 
-    pub(crate) async fn wait_within(
+    async fn wait_within(
         &self,
         what: &str,
         within: Duration,

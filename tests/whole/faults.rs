@@ -22,9 +22,14 @@ use super::law::Law;
 mod answers;
 mod asked;
 
-use answers::{broken, refused};
+use answers::{broken, bytes, refused};
 use asked::Asked;
 pub(super) use asked::On;
+
+/// How often a watch that trickles brings a byte.
+const TRICKLE: Duration = Duration::from_secs(1);
+const BLANK: &[u8] = b" ";
+const GARBAGE: &[u8] = b"{\"type\": nonsense}\n";
 
 /// The fate of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +44,8 @@ pub(super) enum Fault {
     Expire,
     /// The requests are carried out, and the connection ends before the answer.
     Lose,
+    /// The requests are carried out, and refused with this code all the same.
+    RefuseAfter(u16),
     /// The requests are carried out, and never answered.
     Swallow,
     /// The connection ends before they are carried out.
@@ -65,6 +72,10 @@ struct Streams {
     frozen: u64,
     /// if they are of this kind, or of one of these, with `|` between them; `None` for all.
     frozen_kind: Option<&'static str>,
+    /// A silent watch brings a byte each second, of a line that never ends.
+    trickles: bool,
+    /// What comes on watches up to this one is no JSON.
+    garbled: u64,
     /// Nothing gets through, in either direction.
     is_held: bool,
 }
@@ -141,7 +152,21 @@ impl Faulty {
     /// The same for the watches of one kind: what they show lags behind.
     pub(super) fn freeze_those_of(&self, kind: Option<&'static str>) {
         let through = self.disturb(|state| state.watches);
-        self.streams.send_modify(|streams| (streams.frozen, streams.frozen_kind) = (through, kind));
+        self.streams.send_modify(|streams| {
+            (streams.frozen, streams.frozen_kind, streams.trickles) = (through, kind, false);
+        });
+    }
+
+    /// The watches that are open bring bytes, but no line any more.
+    pub(super) fn trickle(&self) {
+        self.freeze();
+        self.streams.send_modify(|streams| streams.trickles = true);
+    }
+
+    /// Whatever the watches that are open have to bring from now on cannot be read.
+    pub(super) fn garble(&self) {
+        let through = self.disturb(|state| state.watches);
+        self.streams.send_modify(|streams| streams.garbled = through);
     }
 
     /// Nothing gets through in either direction, as if the process were stopped, until it is let go.
@@ -256,7 +281,11 @@ impl Faulty {
                         changed = streams.changed() => if changed.is_err() { return None },
                         frame = body.frame(), if !is_frozen => {
                             let Ok(frame) = frame?;
+                            let frame = if now.garbled >= number { bytes(GARBAGE) } else { frame };
                             return Some((Ok(frame), Some((body, streams))));
+                        }
+                        () = tokio::time::sleep(TRICKLE), if is_frozen && now.trickles => {
+                            return Some((Ok(bytes(BLANK)), Some((body, streams))));
                         }
                     }
                 }
@@ -347,6 +376,10 @@ impl Service<Request<Body>> for Faulty {
                 Some(Fault::Lose) => {
                     let _ = forward.await;
                     Err(broken())
+                }
+                Some(Fault::RefuseAfter(code)) => {
+                    let _ = forward.await;
+                    Ok(refused(code, None, 1))
                 }
                 Some(Fault::Swallow) => {
                     let _ = forward.await;

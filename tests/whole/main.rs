@@ -14,12 +14,14 @@ mod counted;
 mod edits;
 mod faults;
 mod figures;
+mod going_back;
 mod law;
 mod news;
 mod queueing;
 mod reports;
 mod rig;
 mod shards;
+mod shut_out;
 mod slow;
 mod starting;
 mod takeover;
@@ -116,43 +118,67 @@ async fn meet(rig: &Rig, number: u32, on: On, fault: Fault, times: u32, bound: D
         rig.faults.cut();
     }
     rig.set_image("web", &format!("app:v{}", 2 * number + 1)).await;
-    let begin = Instant::now();
-    while rig.faults.met() < times {
-        assert!(
-            begin.elapsed() < Duration::from_secs(120),
-            "{fault:?} on {on:?} is met {} times",
-            rig.faults.met()
-        );
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    rig.faults.heal();
+    is_met(rig, on, fault, times).await;
     rig.settle("web", bound).await
 }
 
+/// Waits until this many requests have met the fault that is armed, and ends it.
+async fn is_met(rig: &Rig, on: On, fault: Fault, times: u32) {
+    let begin = Instant::now();
+    while rig.faults.met() < times {
+        let met = rig.faults.met();
+        assert!(begin.elapsed() < Duration::from_secs(120), "{fault:?} on {on:?} is met {met} times");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    rig.faults.heal();
+}
+
+/// Two rollouts of ten pods have made at most 50 writes each, events aside, and three more for each fault.
+fn is_modest(rig: &Rig, times: u32) {
+    let writes = rig.faults.take_writes().into_iter().filter(|write| !write.contains("/events"));
+    let writes: Vec<_> = writes.collect();
+    assert!(writes.len() <= 2 * 50 + 3 * times as usize, "{} writes: {writes:#?}", writes.len());
+}
+
+/// What may happen to a request.
+const OF_REQUESTS: [Fault; 12] = [
+    Fault::Refuse(409),
+    Fault::Refuse(500),
+    Fault::Refuse(503),
+    Fault::Refuse(504),
+    Fault::RefuseFor(429, 3),
+    Fault::RefuseFor(503, 3),
+    Fault::RefuseAfter(504),
+    Fault::Lose,
+    Fault::Swallow,
+    Fault::Drop,
+    Fault::Hang,
+    Fault::Late(Duration::from_secs(2)),
+];
+
 #[tokio::test(start_paused = true)]
 async fn requests_that_fail() {
+    // What was carried out is not asked for a second time: there is one create and at least one delete in a rollout.
     let all = [
-        Fault::Refuse(500),
-        Fault::Refuse(503),
-        Fault::Refuse(504),
-        Fault::RefuseFor(429, 3),
-        Fault::RefuseFor(503, 3),
-        Fault::Lose,
-        Fault::Swallow,
-        Fault::Drop,
-        Fault::Hang,
-        Fault::Late(Duration::from_secs(2)),
+        (On::Write("replicasets"), 2),
+        (On::Write("deployments"), 2),
+        (On::Request, 2),
+        (On::Create("replicasets"), 1),
+        (On::Delete("replicasets"), 1),
     ];
     for flavour in BOTH {
         let rig = up(flavour).await;
+        rig.patch("web", json!({ "spec": { "revisionHistoryLimit": 0 } })).await;
         let mut number = 1;
-        for fault in all {
-            for on in [On::Write("replicasets"), On::Write("deployments"), On::Request] {
-                meet(&rig, number, on, fault, 2, SOON).await;
+        for fault in OF_REQUESTS {
+            for (on, times) in all {
+                meet(&rig, number, on, fault, times, SOON).await;
+                is_modest(&rig, times);
                 number += 1;
             }
         }
         is_quiet(&rig).await;
+        assert_eq!(rig.sizes("web"), [10], "the others are deleted");
     }
 }
 
@@ -173,6 +199,7 @@ async fn watches_that_fail() {
                 // A late start is a start: there is no second one.
                 let times = if matches!(fault, Fault::Late(_)) { 1 } else { 3 };
                 meet(&rig, number, On::Watch(kind), fault, times, SOON).await;
+                is_modest(&rig, times);
                 number += 1;
             }
         }
@@ -225,6 +252,22 @@ async fn a_history_that_is_gone() {
     }
 }
 
+/// Nobody knows what was in a line that cannot be read.
+#[tokio::test(start_paused = true)]
+async fn watches_that_bring_no_json() {
+    for flavour in BOTH {
+        let rig = up(flavour).await;
+        for number in [2, 4] {
+            rig.set_image("web", &format!("app:v{number}")).await;
+            rig.half_way("web").await;
+            rig.faults.garble();
+            rig.set_image("web", &format!("app:v{}", number + 1)).await;
+            rig.settle("web", SOON).await;
+        }
+        is_quiet(&rig).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn connections_that_are_open_and_dead() {
     for flavour in BOTH {
@@ -234,13 +277,15 @@ async fn connections_that_are_open_and_dead() {
             rig.set_image("web", &format!("app:v{number}")).await;
             number += 1;
         };
-        // All watches.
-        change().await;
-        rig.half_way("web").await;
-        rig.faults.freeze();
-        change().await;
-        let took = rig.settle("web", HALF_OPEN).await;
-        assert!(took > Duration::from_secs(30), "nobody missed the watches: {took:?}");
+        // All watches, without a byte or with some.
+        for fall_silent in [faults::Faulty::freeze, faults::Faulty::trickle] {
+            change().await;
+            rig.half_way("web").await;
+            fall_silent(&rig.faults);
+            change().await;
+            let took = rig.settle("web", HALF_OPEN).await;
+            assert!(took > Duration::from_secs(30), "nobody missed the watches: {took:?}");
+        }
         // The start of a watch, and a list.
         for on in [On::Watch("deployments"), On::Watch("replicasets")] {
             change().await;

@@ -189,6 +189,11 @@ impl Rig {
         self.operator.as_ref().unwrap().metrics()
     }
 
+    /// What the operator's `/livez` complains of when a watch has been silent for so long.
+    pub(super) fn complaints(&self, stalled_after: Duration) -> String {
+        self.operator.as_ref().unwrap().complaints(stalled_after)
+    }
+
     /// How many reconciles there have been, of any outcome.
     pub(super) fn reconciles(&self) -> u64 {
         let text = self.metrics();
@@ -285,7 +290,8 @@ impl Rig {
         sets.into_iter().map(|set| set.metadata.owner_references.unwrap_or_default().len()).collect()
     }
 
-    async fn patch_sets(&self, name: &str, patch: Value) {
+    /// Somebody else changes the ReplicaSets of a Deployment.
+    pub(super) async fn patch_sets(&self, name: &str, patch: Value) {
         let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(self.client.clone());
         for set in sets.list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap() {
             let name = set.metadata.name.unwrap();

@@ -4,23 +4,23 @@ use std::future::pending;
 use std::sync::Arc;
 
 use futures::stream::poll_fn;
+use http::Response;
 use http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, RETRY_AFTER, TRANSFER_ENCODING,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, TRANSFER_ENCODING,
 };
-use http::{Response, StatusCode};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Bytes, Incoming};
 use kube::Client;
 use kube::client::Body;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::connection::Doom;
 use crate::request::Request;
-use crate::rule::{Answer, Fault, StreamFault};
-use crate::state::{Order, Shared};
+use crate::rule::Fault;
+use crate::state::Shared;
 use crate::stream::Pump;
 
 /// Lines of a watch that wait for the client.
@@ -61,25 +61,14 @@ impl Door {
         let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let fault = self.shared.fault(&request, &json);
         let id = self.shared.journal().add(request.clone(), json);
-        if let Some(fault) = &fault
-            && !matches!(fault, Fault::Stream(_))
-        {
-            let name = fault.name();
-            let mut journal = self.shared.journal();
-            journal.count(&name);
-            journal.change(id, |exchange| exchange.fault = Some(name));
+        if let Some(fault) = fault {
+            self.shared.journal().meets(id, fault.name());
         }
         let outgoing = onward(&parts, &body);
         match fault {
-            None => self.relay(id, request, outgoing, None).await,
-            Some(Fault::Delay(delay)) => {
-                tokio::time::sleep(delay).await;
-                self.relay(id, request, outgoing, None).await
-            }
-            Some(Fault::Stream(fault)) => self.relay(id, request, outgoing, Some(fault)).await,
+            None => self.relay(id, request, outgoing).await,
             Some(Fault::Drop) => Err(self.sever()),
             Some(Fault::Hang) => pending().await,
-            Some(Fault::Answer(answer)) => Ok(self.invent(id, &answer)),
             Some(Fault::LoseAnswer) => {
                 self.ask(id, outgoing).await?;
                 Err(self.sever())
@@ -87,10 +76,6 @@ impl Door {
             Some(Fault::HangAfter) => {
                 self.ask(id, outgoing).await?;
                 pending().await
-            }
-            Some(Fault::AnswerAfter(answer)) => {
-                self.ask(id, outgoing).await?;
-                Ok(self.invent(id, &answer))
             }
         }
     }
@@ -113,7 +98,6 @@ impl Door {
         id: usize,
         request: Request,
         outgoing: http::Request<Body>,
-        fault: Option<StreamFault>,
     ) -> Result<Outgoing, Severed> {
         let (mut parts, body) = self.ask(id, outgoing).await?.into_parts();
         for name in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
@@ -121,7 +105,7 @@ impl Door {
         }
         let is_watch = request.verb == "watch" && parts.status.is_success();
         let body = if is_watch {
-            self.stream(id, request, body, fault)
+            self.stream(id, request, body)
         } else {
             let bytes = body.collect().await.map_err(|_| self.sever())?.to_bytes();
             Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
@@ -131,46 +115,15 @@ impl Door {
         Ok(Response::from_parts(parts, body))
     }
 
-    fn stream(
-        &self,
-        id: usize,
-        request: Request,
-        upstream: Body,
-        fault: Option<StreamFault>,
-    ) -> UnsyncBoxBody<Bytes, Severed> {
-        let (orders, received) = mpsc::unbounded_channel();
+    fn stream(&self, id: usize, request: Request, upstream: Body) -> UnsyncBoxBody<Bytes, Severed> {
+        let (faults, received) = mpsc::unbounded_channel();
         let (out, mut chunks) = mpsc::channel(CHUNKS);
-        if let Some(fault) = fault {
-            let _ = orders.send(Order::Strike(fault));
-        }
-        self.shared.open(id, request, orders);
+        self.shared.open(id, request, faults);
         let pump = Pump { id, shared: self.shared.clone(), doom: self.doom.clone(), out };
         tokio::spawn(pump.run(upstream, received));
         let chunks = poll_fn(move |context| chunks.poll_recv(context));
         let frames = futures::StreamExt::map(chunks, |chunk| chunk.map(Frame::data));
         StreamBody::new(frames).boxed_unsync()
-    }
-
-    fn invent(&self, id: usize, answer: &Answer) -> Outgoing {
-        self.shared.journal().change(id, |exchange| exchange.client_code = Some(answer.code));
-        let text = if answer.is_plain {
-            "Too many requests, please try again later.\n".to_owned()
-        } else {
-            json!({
-                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-                "message": "injected by the fault proxy", "reason": answer.reason, "code": answer.code,
-            })
-            .to_string()
-        };
-        let body = Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync();
-        let mut response = Response::new(body);
-        *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::BAD_GATEWAY);
-        let media = if answer.is_plain { "text/plain" } else { "application/json" };
-        response.headers_mut().insert(CONTENT_TYPE, http::HeaderValue::from_static(media));
-        if let Some(seconds) = answer.retry_after {
-            response.headers_mut().insert(RETRY_AFTER, http::HeaderValue::from(seconds));
-        }
-        response
     }
 }
 

@@ -45,11 +45,11 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::connection::{Doom, Socket};
 use crate::forward::Door;
-use crate::state::{Order, Shared};
+use crate::state::Shared;
 
 pub use journal::{Exchange, Journal};
 pub use request::Request;
-pub use rule::{Answer, Fault, Match, Rule, StreamFault};
+pub use rule::{Fault, Match, Rule, StreamFault};
 pub use state::RuleId;
 
 /// A running proxy. Dropping it ends it and all connections.
@@ -116,18 +116,7 @@ impl FaultProxy {
 
     /// Does this to the matching watches that are under way; returns how many there are.
     pub fn strike(&self, select: &Match, fault: StreamFault) -> u32 {
-        self.shared.order(select, Order::Strike(fault))
-    }
-
-    /// Lets held watches continue with all that was held.
-    pub fn release(&self, select: &Match) -> u32 {
-        self.shared.order(select, Order::Release)
-    }
-
-    /// How many matching watches are under way.
-    #[must_use]
-    pub fn watches(&self, select: &Match) -> usize {
-        self.shared.count_watches(select)
+        self.shared.strike(select, fault)
     }
 
     /// What was recorded so far.

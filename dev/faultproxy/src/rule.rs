@@ -1,7 +1,5 @@
 //! Which requests meet a fault, and which fault.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use crate::request::Request;
@@ -11,21 +9,12 @@ use crate::request::Request;
 pub struct Match {
     verb: Option<String>,
     resource: Option<String>,
-    subresource: Option<String>,
-    name: Option<String>,
     field: Option<String>,
     owner: Option<String>,
-    namespace: Option<String>,
     writes: bool,
 }
 
 impl Match {
-    /// Every request.
-    #[must_use]
-    pub fn all() -> Self {
-        Self::default()
-    }
-
     /// Requests with this verb.
     #[must_use]
     pub fn verb(verb: &str) -> Self {
@@ -42,24 +31,6 @@ impl Match {
     #[must_use]
     pub fn resource(self, resource: &str) -> Self {
         Self { resource: Some(resource.to_owned()), ..self }
-    }
-
-    /// Only those for this subresource; empty for none.
-    #[must_use]
-    pub fn subresource(self, subresource: &str) -> Self {
-        Self { subresource: Some(subresource.to_owned()), ..self }
-    }
-
-    /// Only those for an object of this name.
-    #[must_use]
-    pub fn name(self, name: &str) -> Self {
-        Self { name: Some(name.to_owned()), ..self }
-    }
-
-    /// Only those for all namespaces together.
-    #[must_use]
-    pub fn whole_cluster(self) -> Self {
-        Self { namespace: Some(String::new()), ..self }
     }
 
     /// Only those that have something in their body at this JSON pointer.
@@ -82,9 +53,6 @@ impl Match {
         let owner = || body.pointer("/metadata/ownerReferences/0/name").and_then(Value::as_str);
         agrees(&self.verb, &request.verb)
             && agrees(&self.resource, &request.resource)
-            && agrees(&self.subresource, &request.subresource)
-            && agrees(&self.name, &request.name)
-            && agrees(&self.namespace, &request.namespace)
             && self.owner.as_deref().is_none_or(|wanted| owner() == Some(wanted))
             && self.field.as_ref().is_none_or(|pointer| body.pointer(pointer).is_some())
             && (!self.writes || (request.is_write() && request.resource != "events"))
@@ -92,10 +60,8 @@ impl Match {
 }
 
 /// What happens to a request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The request is forwarded after this time.
-    Delay(Duration),
     /// The request is not forwarded; the connection is reset.
     Drop,
     /// The request is carried out; instead of the answer the connection is reset.
@@ -104,48 +70,6 @@ pub enum Fault {
     Hang,
     /// The request is carried out, and there is never an answer.
     HangAfter,
-    /// The request is not forwarded; this is the answer.
-    Answer(Answer),
-    /// The request is carried out; this is the answer nevertheless.
-    AnswerAfter(Answer),
-    /// A watch that starts and then goes wrong.
-    Stream(StreamFault),
-}
-
-/// An answer that the server did not give.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    /// HTTP status.
-    pub code: u16,
-    /// Reason of the API's Status.
-    pub reason: &'static str,
-    /// Seconds in the header `Retry-After`.
-    pub retry_after: Option<u32>,
-    /// Whether the body is plain text, as that of an overloaded server, and no Status.
-    pub is_plain: bool,
-}
-
-impl Answer {
-    /// A Status with this code and the reason that the API server gives with it.
-    #[must_use]
-    pub fn code(code: u16) -> Self {
-        let reason = match code {
-            409 => "Conflict",
-            410 => "Expired",
-            429 => "TooManyRequests",
-            500 => "InternalError",
-            503 => "ServiceUnavailable",
-            504 => "Timeout",
-            _ => "",
-        };
-        Self { code, reason, retry_after: None, is_plain: false }
-    }
-
-    /// The same in plain text, with `Retry-After`.
-    #[must_use]
-    pub fn retry_after(self, seconds: u32) -> Self {
-        Self { retry_after: Some(seconds), is_plain: true, ..self }
-    }
 }
 
 /// What happens to a watch under way.
@@ -155,53 +79,31 @@ pub enum StreamFault {
     Reset,
     /// The connection is reset after this many more bytes, in the middle of a line.
     ResetAfterBytes(usize),
-    /// The connection is reset after this many more lines.
-    ResetAfterEvents(usize),
-    /// The stream ends in order.
-    End,
     /// Nothing is forwarded any more, and the connection stays open.
     HalfOpen,
-    /// One byte of what the server sends is forwarded each 100 ms.
-    Trickle,
-    /// An ERROR event with code 410 comes, and the stream ends.
-    Expire,
-    /// A line comes that is no JSON.
-    Garbage,
-    /// Lines are held until [`crate::FaultProxy::release`], and then come together.
-    Hold,
 }
 
 impl Fault {
-    /// One word for counts and tables.
+    /// One word for a report.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Delay(_) => "delay".to_owned(),
-            Self::Drop => "drop".to_owned(),
-            Self::LoseAnswer => "lose-answer".to_owned(),
-            Self::Hang => "hang".to_owned(),
-            Self::HangAfter => "hang-after".to_owned(),
-            Self::Answer(answer) => format!("answer-{}", answer.code),
-            Self::AnswerAfter(answer) => format!("answer-{}-after", answer.code),
-            Self::Stream(fault) => fault.name().to_owned(),
+            Self::Drop => "drop",
+            Self::LoseAnswer => "lose-answer",
+            Self::Hang => "hang",
+            Self::HangAfter => "hang-after",
         }
     }
 }
 
 impl StreamFault {
-    /// One word for counts and tables.
+    /// One word for a report.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Reset => "reset",
             Self::ResetAfterBytes(_) => "reset-after-bytes",
-            Self::ResetAfterEvents(_) => "reset-after-events",
-            Self::End => "end",
             Self::HalfOpen => "half-open",
-            Self::Trickle => "trickle",
-            Self::Expire => "expire",
-            Self::Garbage => "garbage",
-            Self::Hold => "hold",
         }
     }
 }

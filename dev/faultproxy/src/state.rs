@@ -9,13 +9,6 @@ use crate::journal::Journal;
 use crate::request::Request;
 use crate::rule::{Fault, Match, Rule, StreamFault};
 
-/// What is done to a watch under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Order {
-    Strike(StreamFault),
-    Release,
-}
-
 /// Names a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleId(pub(crate) u64);
@@ -30,7 +23,7 @@ struct Armed {
 struct LiveWatch {
     id: usize,
     request: Request,
-    orders: UnboundedSender<Order>,
+    faults: UnboundedSender<StreamFault>,
 }
 
 #[derive(Default)]
@@ -82,28 +75,24 @@ impl Shared {
             armed.seen = armed.seen.saturating_add(1);
             if armed.rule.meets(armed.seen) && armed.met < armed.rule.times {
                 armed.met += 1;
-                return Some(armed.rule.fault.clone());
+                return Some(armed.rule.fault);
             }
         }
         None
     }
 
-    pub(crate) fn open(&self, id: usize, request: Request, orders: UnboundedSender<Order>) {
-        lock(&self.watches).push(LiveWatch { id, request, orders });
+    pub(crate) fn open(&self, id: usize, request: Request, faults: UnboundedSender<StreamFault>) {
+        lock(&self.watches).push(LiveWatch { id, request, faults });
     }
 
     pub(crate) fn close(&self, id: usize) {
         lock(&self.watches).retain(|watch| watch.id != id);
     }
 
-    /// Gives an order to all watches that match; returns to how many.
-    pub(crate) fn order(&self, select: &Match, order: Order) -> u32 {
+    /// Does this to all watches that match; returns to how many.
+    pub(crate) fn strike(&self, select: &Match, fault: StreamFault) -> u32 {
         let watches = lock(&self.watches);
         let matching = watches.iter().filter(|watch| select.selects(&watch.request, &Value::Null));
-        matching.map(|watch| u32::from(watch.orders.send(order).is_ok())).sum()
-    }
-
-    pub(crate) fn count_watches(&self, select: &Match) -> usize {
-        lock(&self.watches).iter().filter(|watch| select.selects(&watch.request, &Value::Null)).count()
+        matching.map(|watch| u32::from(watch.faults.send(fault).is_ok())).sum()
     }
 }

@@ -1,6 +1,7 @@
 //! What the server answers that refuses, or does not answer any more.
 
 use http::Response;
+use http_body::Frame;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use jiff::Timestamp;
@@ -14,14 +15,25 @@ pub(super) fn broken() -> BoxError {
     std::io::Error::new(std::io::ErrorKind::ConnectionReset, "the connection is broken").into()
 }
 
-/// A refusal with this many words.
+/// Something on a watch.
+pub(super) fn bytes(bytes: &'static [u8]) -> Frame<Bytes> {
+    Frame::data(Bytes::from_static(bytes))
+}
+
+/// A refusal with this many words. That of an overloaded server, 429, is plain text and no Status.
 pub(super) fn refused(code: u16, retry_after: Option<u64>, words: usize) -> Answer {
+    let reason = match code {
+        409 => "Conflict",
+        410 => "Expired",
+        _ => "Injected",
+    };
+    let words = "injected".repeat(words);
     let status = serde_json::json!({
         "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
-        "message": "injected".repeat(words),
-        "reason": if code == 410 { "Expired" } else { "Injected" },
+        "message": words, "reason": reason,
     });
-    let body = Full::new(Bytes::from(status.to_string())).map_err(|never| match never {});
+    let text = if code == 429 { words } else { status.to_string() };
+    let body = Full::new(Bytes::from(text)).map_err(|never| match never {});
     let mut answer = Response::new(body.boxed_unsync());
     *answer.status_mut() = code.try_into().unwrap();
     if let Some(seconds) = retry_after {

@@ -15,6 +15,10 @@ pub(in super::super) enum On {
     Get(&'static str),
     /// Whatever would change something of this kind, dry runs aside.
     Write(&'static str),
+    /// Whatever creates something of this kind.
+    Create(&'static str),
+    /// Whatever deletes something of this kind.
+    Delete(&'static str),
     /// Whatever concerns this kind, watches too.
     All(&'static str),
     /// Any but watches.
@@ -66,6 +70,8 @@ impl Asked {
                 self.method == Method::GET && parent.ends_with(kind)
             }
             On::Write(kind) => self.is_write() && is_of(kind),
+            On::Create(kind) => self.is_write() && self.method == Method::POST && self.path.ends_with(kind),
+            On::Delete(kind) => self.is_write() && self.method == Method::DELETE && is_of(kind),
             On::All(kind) => is_of(kind),
             On::Request => !self.is_watch(),
         }
