@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use cluster::webhook::{Behaviour, Registration, Verdict, Webhook};
+use cluster::webhook::{Behaviour, Registration, SideEffects, Verdict, Webhook};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -72,7 +72,10 @@ fn append_env(request: &Value, calls: &AtomicU32) -> Verdict {
 }
 
 async fn none_on_dry_run(world: World) -> Outcome {
-    let webhook = Webhook::install(&world.client(), Behaviour::NoneOnDryRun, &world.namespace).await?;
+    let mut webhook = Webhook::install(&world.client(), Behaviour::AddSidecar, &world.namespace).await?;
+    let mut registration = Registration::replica_sets(&world.namespace, &["CREATE"]);
+    registration.side_effects = SideEffects::NoneOnDryRun;
+    webhook.register(&world.client(), &registration).await?;
     endure(&world, webhook, true).await
 }
 

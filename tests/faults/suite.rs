@@ -106,7 +106,7 @@ impl Suite {
         let start = async || {
             let stage = Stage::start(Controller::Operator, &[], &[]).await.map_err(|failure| failure.0)?;
             if let Some(kubelet) = stage.cluster.kubelet() {
-                kubelet.configure(|options| options.ready_after = READY_AFTER);
+                kubelet.configure(|options| options.pods.ready_after = READY_AFTER);
             }
             Ok(Arc::new(stage))
         };

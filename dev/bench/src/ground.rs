@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use cluster::kubelet::KubeletOptions;
+use cluster::kubelet::{Conventions, KubeletOptions};
 use cluster::{Cluster, Component, Options, User};
 use serde_json::json;
 
@@ -16,8 +16,8 @@ const CRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds/deployments.r
 /// operator may do everything: what rights it has does not change what it costs.
 pub(crate) async fn start(ready_after: Duration, gone_after: Duration) -> Result<Cluster, Failure> {
     let mut options = options()?;
-    options.kubelet =
-        Some(KubeletOptions { ready_after, terminate_after: gone_after, ..KubeletOptions::default() });
+    let pods = Conventions { ready_after, terminate_after: gone_after, ..Conventions::default() };
+    options.kubelet = Some(KubeletOptions { pods, ..KubeletOptions::default() });
     Ok(Cluster::start(options).await?)
 }
 

@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
-use cluster::kubelet::KubeletOptions;
+use cluster::kubelet::{Conventions, KubeletOptions};
 use cluster::{Binary, Cluster, Error, Options, State};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -101,11 +101,12 @@ impl Settings {
         let mut options = Options::named(&self.place.name);
         options.directory = self.place.directory();
         options.deployment_controller = self.deployment_controller;
-        options.kubelet = Some(KubeletOptions {
+        let pods = Conventions {
             ready_after: Duration::from_millis(self.ready_after_ms),
             terminate_after: Duration::from_millis(self.terminate_after_ms),
-            ..KubeletOptions::default()
-        });
+            ..Conventions::default()
+        };
+        options.kubelet = Some(KubeletOptions { pods, ..KubeletOptions::default() });
         for path in &self.apply {
             options.manifests.push(fs::read_to_string(path).map_err(|source| io("reading", path, source))?);
         }

@@ -116,10 +116,10 @@ async fn flip(pods: &Api<Pod>, sets: &Api<ReplicaSet>) {
 /// No pod becomes ready while the whole kubelet holds them.
 async fn hold(cluster: &Cluster, kubectl: &cluster::Tool, sets: &Api<ReplicaSet>) {
     let kubelet = cluster.kubelet().unwrap();
-    kubelet.configure(|options| options.never_ready = true);
+    kubelet.configure(|options| options.pods.never_ready = true);
     wait_ready(sets, "web", 0).await;
     kubectl.run(&["scale", "replicaset/web", "--replicas=4"]).await.unwrap();
-    kubelet.configure(|options| options.never_ready = false);
+    kubelet.configure(|options| options.pods.never_ready = false);
     wait_ready(sets, "web", 4).await;
 }
 

@@ -38,8 +38,8 @@ pub use cluster::{Cluster, Controllers, NODE_NAME};
 pub use garbage_collector::GarbageCollector;
 pub use informer::Informer;
 pub use kubelet::{
-    Conventions, Course, Fate, Kubelets, LAST_WORDS, NEVER_READY, PodStep, Policy, READY_AFTER_MS,
-    TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS,
+    Conventions, Course, Fate, Kubelets, LAST_WORDS, Life, NEVER_READY, Next, PodStep, Policy,
+    READY_AFTER_MS, Shown, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS,
 };
 pub use log::{Change, ChangeKind, Expired};
 pub use metadata::Metadata;

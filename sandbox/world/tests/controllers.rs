@@ -3,7 +3,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use world::{
     Cluster, Deletion, Key, LAST_WORDS, Mode, NEVER_READY, NODE_NAME, Object, Patch, READY_AFTER_MS,
-    Resource, Subresource, UNREADY_AFTER_MS, WAITS,
+    Resource, Subresource, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS,
 };
 
 const NAMESPACE: &str = "shop";
@@ -241,6 +241,18 @@ fn a_pod_may_be_held_and_let_go() {
         (&ready["status"], &ready["lastTransitionTime"]),
         (&json!("True"), &json!("2026-01-01T00:00:05Z"))
     );
+}
+
+#[test]
+fn a_deleted_pod_lingers_as_long_as_it_says() {
+    let mut cluster = cluster();
+    let key = pod(&mut cluster, "app:1", &json!({}), &json!({TERMINATE_AFTER_MS: "1000"}));
+    after(&mut cluster, 500);
+    cluster.store.delete(&key, &Deletion::default()).unwrap();
+    after(&mut cluster, 900);
+    assert!(cluster.store.get(&key).unwrap().is_deleting());
+    after(&mut cluster, 200);
+    assert!(cluster.store.get(&key).is_none());
 }
 
 #[test]

@@ -3,19 +3,19 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::{StreamExt as _, pin_mut};
+use jiff::Timestamp;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
+use world::{Life, Next, Object, Policy as _};
 
-use crate::kubelet::decide::{self, Memory, Shown, Step};
 use crate::kubelet::pod::SlimPod;
-use crate::kubelet::status::{self, Transitions};
 use crate::kubelet::{KubeletOptions, NODE_NAME};
 
 const RETRY_FIRST: Duration = Duration::from_millis(100);
@@ -38,7 +38,7 @@ pub(super) async fn watch_pods(client: kube::Client, settings: watch::Receiver<K
     let node = Arc::new(Node { client, settings, requests, addresses: AtomicU32::new(1) });
     let events = watcher(pods, watcher::Config::default()).default_backoff();
     pin_mut!(events);
-    let mut agents: HashMap<String, watch::Sender<SlimPod>> = HashMap::new();
+    let mut agents: HashMap<String, watch::Sender<Object>> = HashMap::new();
     let mut listed: HashSet<String> = HashSet::new();
     while let Some(event) = events.next().await {
         match event {
@@ -57,7 +57,7 @@ pub(super) async fn watch_pods(client: kube::Client, settings: watch::Receiver<K
     }
 }
 
-fn update(node: &Arc<Node>, agents: &mut HashMap<String, watch::Sender<SlimPod>>, mut pod: SlimPod) {
+fn update(node: &Arc<Node>, agents: &mut HashMap<String, watch::Sender<Object>>, pod: SlimPod) {
     let is_ours = match &node.settings.borrow().not_ours {
         Some((label, value)) => {
             pod.metadata.labels.as_ref().and_then(|labels| labels.get(label)) != Some(value)
@@ -67,9 +67,7 @@ fn update(node: &Arc<Node>, agents: &mut HashMap<String, watch::Sender<SlimPod>>
     if !is_ours {
         return;
     }
-    pod.metadata.managed_fields = None;
-    pod.metadata.labels = None;
-    pod.metadata.owner_references = None;
+    let pod = pod.into_object();
     if let Some(agent) = agents.get(pod.uid()) {
         agent.send_replace(pod);
         return;
@@ -81,121 +79,100 @@ fn update(node: &Arc<Node>, agents: &mut HashMap<String, watch::Sender<SlimPod>>
 }
 
 /// The life of one pod, until it is gone.
-async fn look_after(node: Arc<Node>, mut updates: watch::Receiver<SlimPod>) {
+async fn look_after(node: Arc<Node>, mut updates: watch::Receiver<Object>) {
     let mut settings = node.settings.clone();
-    let mut agent = Agent::new(&node, &updates.borrow());
+    let address = node.addresses.fetch_add(1, Ordering::Relaxed);
+    let mut agent = Agent { life: Life::new(address), is_removed: false, retry: RETRY_FIRST };
     loop {
         let pod = updates.borrow_and_update().clone();
         let options = settings.borrow_and_update().clone();
-        let until = agent.work(&node, &pod, &options).await;
+        let pause = agent.work(&node, &pod, &options).await;
         tokio::select! {
             changed = updates.changed() => if changed.is_err() { return },
             changed = settings.changed() => if changed.is_err() { return },
-            () = tokio::time::sleep_until(until.into()) => {}
+            () = tokio::time::sleep(pause) => {}
         }
     }
 }
 
 struct Agent {
-    memory: Memory,
-    transitions: Transitions,
-    address: String,
+    life: Life,
+    is_removed: bool,
     /// Pause after the next request that fails.
     retry: Duration,
 }
 
 impl Agent {
-    fn new(node: &Node, pod: &SlimPod) -> Self {
-        let number = node.addresses.fetch_add(1, Ordering::Relaxed);
-        let [_, second, third, fourth] = number.to_be_bytes();
-        let mut memory = Memory::default();
-        // After a restart of the kubelet a pod is as old as its status shows.
-        if let Some(start) = pod.status.start_time {
-            let age = jiff::Timestamp::now().duration_since(start).unsigned_abs();
-            memory.bound = Instant::now().checked_sub(age);
-        }
-        Self {
-            memory,
-            transitions: Transitions::new(),
-            address: format!("10.{second}.{third}.{fourth}"),
-            retry: RETRY_FIRST,
-        }
-    }
-
-    /// Does the next thing and returns when to look again at the latest.
-    async fn work(&mut self, node: &Node, pod: &SlimPod, options: &KubeletOptions) -> Instant {
-        let now = Instant::now();
-        self.notice(pod, now);
-        let step = match decide::next(pod, &self.memory, options, now) {
-            Step::Wait(until) => return until.unwrap_or(now + IDLE),
-            step => step,
+    /// Does the next thing and returns for how long to rest at most.
+    async fn work(&mut self, node: &Node, pod: &Object, options: &KubeletOptions) -> Duration {
+        let now = Timestamp::now();
+        let course = options.pods.clone().course(pod, None);
+        let next = match self.life.look(pod, &course, now) {
+            Next::Wait(Some(until)) => return until.duration_since(now).unsigned_abs().min(IDLE),
+            Next::Wait(None) => return IDLE,
+            Next::Bind if options.cordoned => return IDLE,
+            Next::Remove if self.is_removed => return IDLE,
+            next => next,
         };
-        match self.act(node, pod, step).await {
+        match self.act(node, pod, next).await {
             Ok(()) => {
                 self.retry = RETRY_FIRST;
-                Instant::now()
+                Duration::ZERO
             }
             Err(error) => {
                 tracing::debug!(%error, pod = pod.name(), "acting on a pod");
                 let pause = self.retry;
                 self.retry = (pause * 2).min(RETRY_LAST);
-                Instant::now() + pause
+                pause
             }
         }
     }
 
-    fn notice(&mut self, pod: &SlimPod, now: Instant) {
-        if pod.spec.node_name.is_some() {
-            self.memory.bound.get_or_insert(now);
-        }
-        if pod.metadata.deletion_timestamp.is_some() {
-            self.memory.deleting.get_or_insert(now);
-        }
-    }
-
-    async fn act(&mut self, node: &Node, pod: &SlimPod, step: Step) -> Result<(), kube::Error> {
+    async fn act(&mut self, node: &Node, pod: &Object, next: Next) -> Result<(), kube::Error> {
         // The semaphore is never closed, so this cannot fail.
         let _permit = node.requests.acquire().await;
         let pods: Api<SlimPod> = Api::namespaced(node.client.clone(), pod.namespace());
-        match step {
-            Step::Bind => {
+        match next {
+            Next::Bind => {
                 bind(&pods, pod).await?;
-                self.memory.bound = Some(Instant::now());
+                self.life.bind(Timestamp::now());
             }
-            Step::Show(shown) => {
-                self.show(&pods, pod, shown).await?;
-                self.memory.shown = Some(shown);
+            Next::Show(shown) => {
+                // The only node.
+                let status = self.life.report(pod, shown, 1, Timestamp::now());
+                show(&pods, pod, &status).await?;
+                self.life.has_shown(shown);
             }
-            Step::Remove => {
+            Next::Remove => {
                 remove(&pods, pod).await?;
-                self.memory.removed = true;
+                self.is_removed = true;
             }
-            Step::Wait(_) => {}
+            Next::Wait(_) => {}
         }
         Ok(())
     }
-
-    async fn show(&mut self, pods: &Api<SlimPod>, pod: &SlimPod, shown: Shown) -> Result<(), kube::Error> {
-        let patch = status::patch(pod, shown, &mut self.transitions, &self.address, jiff::Timestamp::now());
-        let written = pods.patch_status(pod.name(), &PatchParams::default(), &Patch::Merge(&patch)).await;
-        ignore_gone(written)
-    }
 }
 
-async fn bind(pods: &Api<SlimPod>, pod: &SlimPod) -> Result<(), kube::Error> {
+/// The uid keeps the status from another pod that has taken the name.
+async fn show(pods: &Api<SlimPod>, pod: &Object, status: &Value) -> Result<(), kube::Error> {
+    let patch = json!({"metadata": {"uid": pod.uid()}, "status": status});
+    ignore_gone(pods.patch_status(pod.name(), &PatchParams::default(), &Patch::Merge(&patch)).await)
+}
+
+async fn bind(pods: &Api<SlimPod>, pod: &Object) -> Result<(), kube::Error> {
     let binding = json!({
         "apiVersion": "v1",
         "kind": "Binding",
         "metadata": {"name": pod.name(), "uid": pod.uid()},
         "target": {"apiVersion": "v1", "kind": "Node", "name": NODE_NAME},
     });
-    let bound: Result<serde_json::Value, _> =
+    let bound: Result<Value, _> =
         pods.create_subresource("binding", pod.name(), &PostParams::default(), &binding).await;
     ignore_gone(bound)
 }
 
-async fn remove(pods: &Api<SlimPod>, pod: &SlimPod) -> Result<(), kube::Error> {
-    let preconditions = Preconditions { uid: pod.metadata.uid.clone(), resource_version: None };
+async fn remove(pods: &Api<SlimPod>, pod: &Object) -> Result<(), kube::Error> {
+    let preconditions = Preconditions { uid: Some(pod.uid().to_owned()), resource_version: None };
     let params =
         DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default().grace_period(0) };
     ignore_gone(pods.delete(pod.name(), &params).await)

@@ -1,54 +1,34 @@
 //! A fake kubelet: one node, on which every pod "runs" without any container.
 //!
 //! It schedules pods, reports them ready after a while, and removes them when
-//! they are deleted. Image names and annotations make a pod misbehave:
-//!
-//! | in the pod | effect |
-//! |---|---|
-//! | an image containing `bad` | `ImagePullBackOff`, the pod stays pending |
-//! | an image containing `crash` | `CrashLoopBackOff` with a rising restart count |
-//! | `restartPolicy: Never` or `OnFailure` | finishes as `Succeeded` (`Failed` with a `crash` image) |
-//! | [`READY_AFTER_MS`] | becomes ready that long after it was scheduled |
-//! | [`UNREADY_AFTER_MS`] | becomes unready again that long after it was ready |
-//! | [`NEVER_READY`]` = "true"` | runs but is not ready; may be set and removed at any time |
-//! | [`WAITS`] | the containers wait for this reason, and the pod stays pending |
-//! | [`LAST_WORDS`] | the termination message of a `crash` image |
-//! | [`TERMINATE_AFTER_MS`] | lingers that long after it was deleted |
+//! they are deleted. [`Conventions`] decide what becomes of a pod, and [`world::Life`]
+//! which status shows it, as with the kubelets in memory. Unlike them, it writes no
+//! events.
 //!
 //! The kubelet has a thread and a runtime of its own, so it outlives the
 //! runtime of the test that started it.
 
 mod agent;
-mod decide;
 mod node;
 mod pod;
-mod status;
 
 use std::path::Path;
-use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
 use crate::background::Background;
 use crate::error::Error;
 
-// Both kubelets follow the same annotations.
-pub use world::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
+pub use world::{Conventions, LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS};
 
 /// Name of the node that all pods run on.
 pub const NODE_NAME: &str = "fake-node";
 
-/// How pods behave without annotations.
+/// How the kubelet behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubeletOptions {
-    /// Time from being scheduled to being ready.
-    pub ready_after: Duration,
-    /// Time from being deleted to being gone.
-    pub terminate_after: Duration,
-    /// Time between two restarts of a crashing container.
-    pub restart_every: Duration,
-    /// No pod is ready while this is set, as if all carried [`NEVER_READY`].
-    pub never_ready: bool,
+    /// How pods behave.
+    pub pods: Conventions,
     /// No pod gets the node while this is set, as by its `spec.unschedulable` (`kubectl cordon`).
     pub cordoned: bool,
     /// Label of pods that are left to somebody else, as if they were on another node.
@@ -59,15 +39,7 @@ pub struct KubeletOptions {
 
 impl Default for KubeletOptions {
     fn default() -> Self {
-        Self {
-            ready_after: Duration::from_millis(100),
-            terminate_after: Duration::ZERO,
-            restart_every: Duration::from_secs(10),
-            never_ready: false,
-            cordoned: false,
-            not_ours: None,
-            parallel_requests: 32,
-        }
+        Self { pods: Conventions::default(), cordoned: false, not_ours: None, parallel_requests: 32 }
     }
 }
 

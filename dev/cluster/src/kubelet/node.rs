@@ -12,7 +12,6 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::error::Error;
-use crate::kubelet::status::timestamp;
 use crate::kubelet::{KubeletOptions, NODE_NAME};
 
 pub(super) async fn register(client: &kube::Client) -> Result<(), Error> {
@@ -31,7 +30,8 @@ pub(super) async fn register(client: &kube::Client) -> Result<(), Error> {
     }
     let capacity = json!({"cpu": "10k", "memory": "100Ti", "ephemeral-storage": "100Ti", "pods": "100k"});
     let version = client.apiserver_version().await?.git_version;
-    let now = timestamp(jiff::Timestamp::now());
+    // Whole seconds, as Kubernetes stores times.
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let patch = json!({
         // Without this the taint "not ready" of new nodes would stay.
         "spec": {"taints": null},

@@ -1,133 +1,111 @@
 //! What the fake kubelet reads of a pod, and nothing more: with thousands of
 //! pods, whole ones would cost most of its time and memory.
 
-use std::time::Duration;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::kubelet::{
-    KubeletOptions, LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS,
-};
+use world::{Object, Resource};
 
 /// The parts of a pod that matter here.
-#[derive(kube::Resource, Clone, Debug, Default, Deserialize)]
+#[derive(kube::Resource, Clone, Debug, Default, Deserialize, Serialize)]
 #[resource(inherit = "k8s_openapi::api::core::v1::Pod")]
 pub(super) struct SlimPod {
     pub(super) metadata: ObjectMeta,
     #[serde(default)]
-    pub(super) spec: Spec,
+    spec: Spec,
     #[serde(default)]
-    pub(super) status: Status,
+    status: Status,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Spec {
-    pub(super) node_name: Option<String>,
-    pub(super) restart_policy: Option<String>,
-    pub(super) containers: Vec<Container>,
-    pub(super) init_containers: Vec<Container>,
-    pub(super) readiness_gates: Vec<ReadinessGate>,
-    pub(super) scheduling_gates: Vec<Value>,
+struct Spec {
+    node_name: Option<String>,
+    restart_policy: Option<String>,
+    containers: Vec<Container>,
+    init_containers: Vec<Container>,
+    readiness_gates: Vec<ReadinessGate>,
+    scheduling_gates: Vec<Value>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Container {
-    pub(super) name: String,
-    pub(super) image: String,
-    pub(super) restart_policy: Option<String>,
+struct Container {
+    name: String,
+    image: String,
+    restart_policy: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct ReadinessGate {
-    pub(super) condition_type: String,
+struct ReadinessGate {
+    condition_type: String,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Status {
-    pub(super) phase: Option<String>,
-    pub(super) start_time: Option<jiff::Timestamp>,
-    pub(super) conditions: Vec<Map<String, Value>>,
-}
-
-impl Container {
-    pub(super) fn is_bad(&self) -> bool {
-        self.image.contains("bad")
-    }
-
-    pub(super) fn is_crashing(&self) -> bool {
-        self.image.contains("crash")
-    }
+struct Status {
+    phase: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_time: Option<String>,
+    conditions: Vec<Map<String, Value>>,
 }
 
 impl SlimPod {
-    pub(super) fn last_words(&self) -> &str {
-        self.annotation(LAST_WORDS).unwrap_or_default()
-    }
-
-    /// Reason and message of containers that wait.
-    pub(super) fn waits(&self) -> Option<(&str, &str)> {
-        let text = self.annotation(WAITS)?;
-        Some(text.split_once(": ").unwrap_or((text, "")))
-    }
-
-    pub(super) fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
-    }
-
-    pub(super) fn namespace(&self) -> &str {
-        self.metadata.namespace.as_deref().unwrap_or_default()
-    }
-
     pub(super) fn uid(&self) -> &str {
         self.metadata.uid.as_deref().unwrap_or_default()
     }
 
-    pub(super) fn is_finished(&self) -> bool {
-        matches!(self.status.phase.as_deref(), Some("Succeeded" | "Failed"))
+    /// The pod as the rules of [`world::Life`] read it.
+    pub(super) fn into_object(mut self) -> Object {
+        self.metadata.managed_fields = None;
+        self.metadata.labels = None;
+        self.metadata.owner_references = None;
+        // What was read from JSON can be written as JSON.
+        Object::from_value(Resource::Pods, serde_json::to_value(self).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+    use serde_json::json;
+    use world::{Conventions, LAST_WORDS, Life, Next, Policy as _};
+
+    use super::*;
+
+    fn status(pod: &Object) -> Value {
+        let seen: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
+        let now = seen + SignedDuration::from_secs(1);
+        let course = Conventions::default().course(pod, None);
+        let mut life = Life::new(1);
+        _ = life.look(pod, &course, seen);
+        let Next::Show(shown) = life.look(pod, &course, now) else { panic!("nothing to show of {pod:?}") };
+        Value::clone(&life.report(pod, shown, 1, now))
     }
 
-    pub(super) fn runs_to_completion(&self) -> bool {
-        matches!(self.spec.restart_policy.as_deref(), Some("Never" | "OnFailure"))
-    }
-
-    /// Whether somebody else has set every condition the pod's readiness
-    /// depends on.
-    pub(super) fn gates_are_met(&self) -> bool {
-        self.spec.readiness_gates.iter().all(|gate| {
-            self.status.conditions.iter().any(|condition| {
-                condition.get("type").and_then(Value::as_str) == Some(gate.condition_type.as_str())
-                    && condition.get("status").and_then(Value::as_str) == Some("True")
-            })
-        })
-    }
-
-    fn annotation(&self, key: &str) -> Option<&str> {
-        self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
-    }
-
-    fn milliseconds(&self, key: &str) -> Option<Duration> {
-        self.annotation(key)?.parse().ok().map(Duration::from_millis)
-    }
-
-    pub(super) fn ready_after(&self, options: &KubeletOptions) -> Duration {
-        self.milliseconds(READY_AFTER_MS).unwrap_or(options.ready_after)
-    }
-
-    pub(super) fn unready_after(&self) -> Option<Duration> {
-        self.milliseconds(UNREADY_AFTER_MS)
-    }
-
-    pub(super) fn terminate_after(&self, options: &KubeletOptions) -> Duration {
-        self.milliseconds(TERMINATE_AFTER_MS).unwrap_or(options.terminate_after)
-    }
-
-    pub(super) fn is_never_ready(&self, options: &KubeletOptions) -> bool {
-        options.never_ready || self.annotation(NEVER_READY) == Some("true")
+    /// Nothing is left out that a status is made from.
+    #[test]
+    fn a_slim_pod_gets_the_status_of_the_whole_one() {
+        for image in ["app:1", "bad:1", "crash:1"] {
+            for start in [json!({}), json!({"startTime": "2026-01-01T00:00:00Z"})] {
+                let mut whole = json!({
+                    "metadata": {
+                        "name": "web-1", "namespace": "shop", "uid": "u", "generation": 2,
+                        "annotations": {LAST_WORDS: "no database"}, "labels": {"app": "web"},
+                    },
+                    "spec": {
+                        "nodeName": "fake-node", "restartPolicy": "Always", "dnsPolicy": "ClusterFirst",
+                        "containers": [{"name": "app", "image": image, "ports": [{"containerPort": 80}]}],
+                        "initContainers": [{"name": "proxy", "image": "proxy:1", "restartPolicy": "Always"}],
+                        "readinessGates": [{"conditionType": "example/live"}],
+                    },
+                    "status": start,
+                });
+                whole["status"]["conditions"] = json!([{"type": "example/live", "status": "True"}]);
+                let slim: SlimPod = serde_json::from_value(whole.clone()).unwrap();
+                assert_eq!(status(&slim.into_object()), status(&Object::from_value(Resource::Pods, whole)));
+            }
+        }
     }
 }

@@ -30,8 +30,8 @@ use crate::background::Background;
 use crate::credentials::ServingCertificate;
 use crate::error::Error;
 
-pub use behaviour::{APPENDED_ENV, Behaviour, RANDOM_ANNOTATION, REGISTRY, SIDECAR_NAME};
 pub use registration::{Registration, SideEffects};
+pub use world::Behaviour;
 
 /// What a webhook answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,8 +106,8 @@ impl Webhook {
         behaviour: Behaviour,
         namespace: &str,
     ) -> Result<Self, Error> {
-        let mut webhook = Self::serve(move |request| behaviour.judge(request)).await?;
-        webhook.register(client, &behaviour.registration(namespace)).await?;
+        let mut webhook = Self::serve(move |request| behaviour::judge(behaviour, request)).await?;
+        webhook.register(client, &behaviour::registration(behaviour, namespace)).await?;
         Ok(webhook)
     }
 

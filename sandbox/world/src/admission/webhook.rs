@@ -82,7 +82,8 @@ impl Admission for Webhook {
 }
 
 impl Behaviour {
-    fn change(self, template: &mut Value, nonce: &str) {
+    /// Changes a template. No two calls have the same `nonce`.
+    pub fn change(self, template: &mut Value, nonce: &str) {
         match self {
             Self::AddSidecar | Self::RefuseDryRun => add_sidecar(template),
             Self::RewriteRegistry => rewrite_registry(template),

@@ -68,8 +68,7 @@ impl Kubelets {
                 members.insert("conditions".to_owned(), conditions);
             }
             if let Some(memory) = self.memory.get_mut(&Key::of(&pod)) {
-                memory.shown = None;
-                memory.transitions.set_ready(false, now);
+                memory.life.lose(now);
             }
             // Read a moment ago, so it is as read.
             _ = store.replace(

@@ -31,10 +31,10 @@ pub(super) enum Shape {
     Failed,
 }
 
-/// What was written last. Gates and restarts are part of it: they change the status although
+/// What a status shows. Gates and restarts are part of it: they change the status although
 /// the containers are in the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub struct Shown {
     pub(super) shape: Shape,
     pub(super) gates_met: bool,
     pub(super) restarts: u64,
@@ -149,8 +149,14 @@ impl Report {
         Self { before, metadata, spec, shown, transitions, address, nodes, now, start }
     }
 
+    /// Its pod may have got the node a moment ago, after it was read.
     fn has_node(&self) -> bool {
-        !node_in(&self.spec).is_empty()
+        !matches!(self.shown.shape, Shape::Unschedulable { .. })
+    }
+
+    /// Pods have a generation in a real cluster only.
+    fn generation(&self) -> Option<&Value> {
+        self.metadata.get("generation")
     }
 
     /// What controllers read of the status.
@@ -181,6 +187,9 @@ impl Report {
         let mut set = |field: &str, value: Value| _ = status.insert(field.to_owned(), value);
         let shown = self.shown;
         set("phase", Value::from(phase(shown.shape)));
+        if let Some(generation) = self.generation() {
+            set("observedGeneration", generation.clone());
+        }
         set("conditions", Value::Array(self.conditions()));
         if !self.has_node() {
             return Value::Object(status);
@@ -238,6 +247,9 @@ impl Report {
             condition.insert("type".to_owned(), Value::from(kind));
             condition.insert("status".to_owned(), Value::from(if value { "True" } else { "False" }));
             condition.insert("lastTransitionTime".to_owned(), since(index));
+            if let Some(generation) = self.generation() {
+                condition.insert("observedGeneration".to_owned(), generation.clone());
+            }
             if !value {
                 let reason = match shown.shape {
                     Shape::Succeeded => "PodCompleted",
@@ -291,6 +303,7 @@ impl Culprits<'_> {
         let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
         let image = image(container);
         let is_culprit = !self.are_named || image.contains(culprit(shown.shape));
+        let restarts = if shown.shape == Shape::Crashing && !is_culprit { 0 } else { shown.restarts };
         let ended = |code: i32, reason: &str| {
             let finished = stamp(shown.ended.unwrap_or(now));
             let mut end =
@@ -317,11 +330,10 @@ impl Culprits<'_> {
             }
             Shape::Failed if is_culprit => (ended(1, "Error"), Value::Null),
             Shape::Succeeded | Shape::Failed => (ended(0, "Completed"), Value::Null),
-            _ if shown.restarts > 0 => (json!({"running": {"startedAt": start}}), ended(1, "Error")),
+            _ if restarts > 0 => (json!({"running": {"startedAt": start}}), ended(1, "Error")),
             _ => (json!({"running": {"startedAt": start}}), Value::Null),
         };
         let is_running = state.get("running").is_some();
-        let restarts = if shown.shape == Shape::Crashing && !is_culprit { 0 } else { shown.restarts };
         json!({
             "name": name,
             "image": image,

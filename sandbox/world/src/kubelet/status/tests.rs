@@ -59,6 +59,15 @@ fn reports_say_what_their_json_says() {
     }
 }
 
+#[test]
+fn a_container_beside_one_that_crashes_runs() {
+    let pod = pod(&["crash:1", "app:1"], Some("node-1"));
+    let shown = Shown { shape: Shape::Crashing, gates_met: true, restarts: 3, ended: None };
+    let status = Report::new(&parts(&pod), shown, &mut Transitions::default(), 1, 3, at(0)).to_json();
+    let beside = &status["containerStatuses"][1];
+    assert_eq!((&beside["restartCount"], &beside["lastState"]), (&json!(0), &json!({})));
+}
+
 /// Reports stand on what others wrote, not on each other: a pod that crashes for days stays small.
 #[test]
 fn reports_do_not_pile_up() {
