@@ -2,10 +2,9 @@
 //! in-memory cluster refuses what a real one refuses, in its words.
 //!
 //! A file has a base object and cases. A case changes the base (`set`) or brings an object of its own; `old` changes
-//! the base to what is there before, and makes the request an update; `apply` makes it a server-side apply. The answer
-//! is the server's `Status`, or what of the object is stored otherwise than it was sent. To add a case, write it
-//! without an answer and run this test with `UPDATE=1`. The cases of `verdicts`, `invalid` and `corpus` come from the
-//! tests and manifests of these names.
+//! the base to what is there before, and makes the request an update. The answer is the server's `Status`, or what of
+//! the object is stored otherwise than it was sent. To add a case, write it without an answer and run this test with
+//! `UPDATE=1`. The cases of `verdicts`, `invalid` and `corpus` come from the tests and manifests of these names.
 
 use std::fs;
 
@@ -19,7 +18,7 @@ use crate::verdicts::{self, set};
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_answered_as_the_files_say() {
     let suite = suite().await;
-    for name in ["deployments", "applies", "replica-sets", "pods"] {
+    for name in ["deployments", "replica-sets", "pods"] {
         let text = fs::read_to_string(path(&format!("tests/messages/{name}.json"))).unwrap();
         let file: Value = serde_json::from_str(&text).unwrap();
         check(&suite, name, &file["base"], file["cases"].as_array().unwrap().clone()).await;
@@ -102,9 +101,6 @@ async fn ask(suite: &Suite, base: &Value, case: &Value, name: &str) -> Value {
     let query = format!("?dryRun=All&fieldValidation={validation}");
     let (status, mut answer, warnings) = if case.get("old").is_some() {
         change(suite, base, case, (name, &query), &object).await
-    } else if case.get("apply").is_some() {
-        let url = url(suite, base, &format!("/probe{query}&fieldManager=one"));
-        send(suite, "PATCH", &url, &object.to_string()).await
     } else {
         let body = case["body"].as_str().map_or_else(|| object.to_string(), str::to_owned);
         send(suite, "POST", &url(suite, base, &query), &body).await
@@ -173,11 +169,10 @@ fn url(suite: &Suite, base: &Value, tail: &str) -> String {
 
 /// Sends a request; returns the code, the body and the warnings.
 async fn send(suite: &Suite, method: &str, url: &str, body: &str) -> (u16, Value, Vec<String>) {
-    let content_type = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
     let request = http::Request::builder()
         .method(method)
         .uri(url)
-        .header("content-type", content_type)
+        .header("content-type", "application/json")
         .body(Body::from(body.as_bytes().to_vec()))
         .unwrap();
     let response = suite.client.send(request).await.unwrap();

@@ -201,18 +201,6 @@ pub fn undecodable(kind: &str, version: &str, why: &str) -> Value {
     )
 }
 
-/// The `Status` (500) that server-side apply sends for an object that does not fit its schema.
-pub(crate) fn not_typed(object: &Value, api_version: &str, kind: &str, why: &str) -> Value {
-    let text = |name: &str| object.pointer(name).and_then(Value::as_str).unwrap_or_default();
-    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-    let object = format!("{namespace}/{name}; {api_version}, Kind={kind}");
-    let mut status = status("", 500, &format!("failed to create typed patch object ({object}): {why}"), None);
-    if let Some(status) = status.as_object_mut() {
-        status.remove("reason");
-    }
-    status
-}
-
 fn status(reason: &str, code: u16, message: &str, details: Option<Value>) -> Value {
     let mut status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::cause::{self, Cause};
 use crate::correlate::Correlated;
 use crate::schema::{Schema, SchemaError};
-use crate::{body, go_text, lists, metadata, prune, rules, typed};
+use crate::{body, go_text, lists, metadata, prune, rules};
 
 /// After these the server does not evaluate the rules, and reports that.
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the \
@@ -94,20 +94,6 @@ impl Crd {
         prune::drop_nulls(Some(&self.schema), object);
         prune::default(&self.schema, object);
         Ok(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect())
-    }
-
-    /// The `Status` (500) for an object that server-side apply does not take, because it does not
-    /// fit the schema. What it takes is not [decoded](Self::decode) after that: nulls stay, only
-    /// [defaults](crate::default) are filled in.
-    #[must_use]
-    pub fn refused_by_apply(&self, object: &Value) -> Option<Value> {
-        let mut body = object.clone();
-        if let Some(body) = body.as_object_mut() {
-            body.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
-        }
-        let why = metadata::apply_mismatch(object).or_else(|| typed::mismatch(&self.schema, &body, ""))?;
-        let api_version = format!("{}/{}", self.group, self.version);
-        Some(cause::not_typed(object, &api_version, &self.kind, &why))
     }
 
     /// What is wrong with an object to create. It has been decoded, and [prepared](Self::prepare_create).

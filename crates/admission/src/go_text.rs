@@ -139,27 +139,6 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// A decoded JSON value in Go's syntax (`%#v`).
-pub(crate) fn syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::String(text) => quoted(text),
-        Value::Array(items) => {
-            format!("[]interface {{}}{{{}}}", items.iter().map(syntax).collect::<Vec<_>>().join(", "))
-        }
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_unstable_by_key(|(key, _)| *key);
-            let entries: Vec<String> = entries
-                .into_iter()
-                .map(|(key, value)| format!("{}:{}", quoted(key), syntax(value)))
-                .collect();
-            format!("map[string]interface {{}}{{{}}}", entries.join(", "))
-        }
-        other => plain(other),
-    }
-}
-
 /// The name of a decoded JSON value's Go type, as `%T` prints it.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {

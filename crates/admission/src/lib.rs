@@ -58,7 +58,6 @@ mod rules;
 mod schema;
 mod strict;
 mod template;
-mod typed;
 
 use serde_json::Value;
 
@@ -66,7 +65,7 @@ pub use cause::{Cause, Reason, invalid, undecodable};
 pub use crd::Crd;
 pub use prune::{default, prune};
 pub use schema::{Schema, SchemaError};
-pub use strict::{FieldValidation, duplicate_fields, patch_refused, strategic_patch_refused, strict_error};
+pub use strict::{FieldValidation, duplicate_fields, patch_refused, strict_error};
 pub use template::default_pod_template;
 
 /// What is wrong with an object by its schema: values, lists that need unique items, rules. With an

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::cause::Cause;
-use crate::{go_text, names, typed};
+use crate::{go_text, names};
 
 /// The most bytes that the annotations of an object may have, keys included.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
@@ -89,22 +89,6 @@ pub(crate) fn decode(object: &mut Value) -> Result<Vec<String>, String> {
         Some(other) => return Err(mismatch(other, "", "v1.ObjectMeta")),
     }
     Ok(unknown)
-}
-
-/// The answer of server-side apply to the metadata of an object, if a field is unknown or a label or annotation no
-/// string.
-pub(crate) fn apply_mismatch(object: &Value) -> Option<String> {
-    let entries = object.get("metadata")?.as_object()?;
-    entries.iter().find_map(|(name, value)| {
-        let Some((_, shape)) = FIELDS.iter().find(|(field, _)| field == name) else {
-            return Some(format!(".metadata.{name}: field not declared in schema"));
-        };
-        let texts = value.as_object().filter(|_| matches!(shape, Shape::TextMap))?;
-        texts
-            .iter()
-            .find(|(_, text)| !text.is_string() && !text.is_null())
-            .map(|(key, text)| format!(".metadata.{name}.{key}: {}", typed::not_a_string(text)))
-    })
 }
 
 fn structure(
@@ -371,30 +355,6 @@ fn owner_form(owner: &Value) -> String {
         fields.extend(value.map(|value| format!("\"{name}\":{}", go_text::json(&value))));
     }
     format!("{{{}}}", fields.join(","))
-}
-
-/// What the server warns of when an object gets new finalizers.
-#[must_use]
-pub fn finalizer_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
-    const KNOWN: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
-    let before: Vec<&str> = old.map(|old| texts_of(old, "finalizers")).unwrap_or_default();
-    let added: BTreeSet<&str> =
-        texts_of(new, "finalizers").into_iter().filter(|name| !before.contains(name)).collect();
-    let mut warnings = Vec::new();
-    for name in added {
-        let mut warn = |why: &str| {
-            warnings.push(format!("metadata.finalizers: {}: {why}", go_text::quoted(name)));
-        };
-        names::label_key(name).iter().for_each(|why| warn(why));
-        if !name.contains('/') && !KNOWN.contains(&name) {
-            let path = if name.contains('.') { "including a path (/) " } else { "" };
-            warn(&format!(
-                "prefer a domain-qualified finalizer name {path}to avoid accidental conflicts with other finalizer \
-                 writers"
-            ));
-        }
-    }
-    warnings
 }
 
 fn finalizers(object: &Value, found: &mut Vec<Cause>) {

@@ -51,13 +51,6 @@ pub fn patch_refused(patched: &Value, complaints: &[String]) -> Value {
     cause::invalid("", "", "", &[Cause::invalid("patch", &value, &strict_error(complaints))])
 }
 
-/// The same for a strategic merge patch, where the server quotes the patch.
-#[must_use]
-pub fn strategic_patch_refused(patch: &Value, complaints: &[String]) -> Value {
-    let value = json!(go_text::plain(patch));
-    cause::invalid("", "", "", &[Cause::invalid("patch", &value, &strict_error(complaints))])
-}
-
 /// What a strict decoder returns for fields that a JSON text has twice, such as `duplicate field "spec.replicas"`. A
 /// text that is not JSON has none.
 #[must_use]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use admission::{Cause, Crd, built_in, metadata};
+use admission::{Cause, Crd, built_in};
 use serde_json::{Map, Value, json};
 
 fn repository(path: &str) -> PathBuf {
@@ -101,34 +101,9 @@ impl Server {
         }
     }
 
-    /// Server-side apply of an object that is not there yet.
-    fn apply(&self, base: &Value, case: &Value) -> Outcome {
-        let mut new = object(base, case, "set");
-        if let Some(status) = self.crd.refused_by_apply(&new) {
-            return Outcome::Refused(status);
-        }
-        admission::default(self.crd.schema(), &mut new);
-        system_fields(&mut new);
-        self.crd.prepare_create(&mut new);
-        self.verdict(new, Vec::new())
-    }
-
-    fn verdict(&self, new: Value, warnings: Vec<String>) -> Outcome {
-        let causes = self.crd.create(&new);
-        let name = new["metadata"]["name"].as_str().unwrap_or_default();
-        if causes.is_empty() {
-            Outcome::Stored(new, warnings)
-        } else {
-            Outcome::Refused(self.crd.invalid(name, &causes))
-        }
-    }
-
     fn deployment(&self, base: &Value, case: &Value) -> Outcome {
-        if case.get("apply").is_some() {
-            return self.apply(base, case);
-        }
         let mut new = object(base, case, "set");
-        let mut warnings = match self.decode(case, &mut new) {
+        let warnings = match self.decode(case, &mut new) {
             Ok(warnings) => warnings,
             Err(status) => return Outcome::Refused(status),
         };
@@ -153,7 +128,6 @@ impl Server {
             self.crd.prepare_create(&mut new);
             self.crd.create(&new)
         };
-        warnings.extend(metadata::finalizer_warnings(&new, None));
         let name = new["metadata"]["name"].as_str().unwrap_or_default();
         if causes.is_empty() {
             Outcome::Stored(new, warnings)
@@ -233,11 +207,6 @@ fn check(name: &str) {
 #[test]
 fn deployments() {
     check("deployments.json");
-}
-
-#[test]
-fn server_side_apply() {
-    check("applies.json");
 }
 
 #[test]
