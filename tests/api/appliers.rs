@@ -201,7 +201,7 @@ async fn nulls_under_server_side_apply() {
             "metadata": {"labels": {"app": "web"}},
             "spec": {"containers": [{"name": "web", "image": "web:v1"}]},
         }});
-        crate::verdicts::set(&mut spec, pointer, &value);
+        crate::cases::set(&mut spec, pointer, &value);
         let name = format!("null-{i}");
         let apps = Suite::deployment(Flavour::Apps, &name, &spec);
         suite.apply(Flavour::Apps, "one", &apps).await.unwrap();

@@ -5,6 +5,8 @@
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
 
 mod appliers;
+#[path = "../messages/cases.rs"]
+mod cases;
 mod corpus;
 mod install;
 mod invalid;

@@ -4,7 +4,8 @@
 //! A file has a base object and cases. A case changes the base (`set`) or brings an object of its own; `old` changes
 //! the base to what is there before, and makes the request an update. The answer is the server's `Status`, or what of
 //! the object is stored otherwise than it was sent. To add a case, write it without an answer and run this test with
-//! `UPDATE=1`. The cases of `verdicts`, `invalid` and `corpus` come from the tests and manifests of these names.
+//! `UPDATE=1`. The cases of `invalid` and `corpus` come from the manifests of these names. For `verdict` see
+//! `verdicts.rs`.
 
 use std::fs;
 
@@ -12,41 +13,35 @@ use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde_json::{Map, Value, json};
 
-use crate::suite::{Flavour, Suite, golden, is_reference, manifests, path, suite, template};
-use crate::verdicts::{self, set};
+use crate::cases::{changed, in_order};
+use crate::suite::{Suite, golden, is_reference, manifests, path, suite, template};
+
+/// The file of this name.
+pub(crate) fn file(name: &str) -> Value {
+    let text = fs::read_to_string(path(&format!("tests/messages/{name}.json"))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_answered_as_the_files_say() {
     let suite = suite().await;
-    for name in ["deployments", "replica-sets", "pods"] {
-        let text = fs::read_to_string(path(&format!("tests/messages/{name}.json"))).unwrap();
-        let file: Value = serde_json::from_str(&text).unwrap();
+    for name in ["deployments", "replica-sets", "pods", "verdicts"] {
+        let file = file(name);
         check(&suite, name, &file["base"], file["cases"].as_array().unwrap().clone()).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn specs_of_the_verdicts_are_answered_as_the_file_says() {
-    let suite = suite().await;
-    let base = Suite::deployment(Flavour::Ours, "probe", &verdicts::base());
-    let mut cases = Vec::new();
-    for (pointer, _, values) in verdicts::all_rows() {
-        cases.extend(values.into_iter().map(|value| json!({"set": {format!("/spec{pointer}"): value}})));
-    }
-    check(&suite, "verdicts", &base, cases).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn invalid_manifests_are_answered_as_the_file_says() {
     let suite = suite().await;
-    let base = Suite::deployment(Flavour::Ours, "probe", &verdicts::base());
+    let base = &file("invalid")["base"];
     let mut cases = Vec::new();
     for path in manifests("tests/invalid") {
         let mut objects = suite.read(&fs::read_to_string(&path).unwrap()).await;
         let file = path.file_name().unwrap().to_str().unwrap();
         cases.push(json!({"file": file, "object": as_written(objects.remove(0))}));
     }
-    check(&suite, "invalid", &base, cases).await;
+    check(&suite, "invalid", base, cases).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,7 +102,10 @@ async fn ask(suite: &Suite, base: &Value, case: &Value, name: &str) -> Value {
     };
     if status >= 400 {
         answer = serde_json::from_str(&answer.to_string().replace(name, "probe")).unwrap();
-        return in_order(answer);
+        let sorted = in_order(answer.clone());
+        let length = |status: &Value| status["message"].as_str().map(str::len);
+        assert_eq!(length(&sorted), length(&answer), "{answer}");
+        return sorted;
     }
     let part = if case.get("subresource").is_some() { "status" } else { "spec" };
     let mut differences = Map::new();
@@ -152,14 +150,6 @@ fn there<'a>(object: &'a Value, part: &str) -> Option<&'a Value> {
     object.get(part).filter(|value| !value.is_null())
 }
 
-fn changed(base: &Value, case: &Value, changes: &str) -> Value {
-    let mut object = case.get("object").unwrap_or(base).clone();
-    for (pointer, value) in case[changes].as_object().into_iter().flatten() {
-        set(&mut object, pointer, value);
-    }
-    object
-}
-
 fn url(suite: &Suite, base: &Value, tail: &str) -> String {
     let version = base["apiVersion"].as_str().unwrap();
     let root = if version.contains('/') { "apis" } else { "api" };
@@ -185,32 +175,4 @@ async fn send(suite: &Suite, method: &str, url: &str, body: &str) -> (u16, Value
     let warnings = warnings.collect();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     (status, serde_json::from_slice(&bytes).unwrap(), warnings)
-}
-
-/// A `Status` without what is not about the object. Its causes are sorted, since the server goes through an object in
-/// another order every time.
-fn in_order(mut status: Value) -> Value {
-    let entries = status.as_object_mut().unwrap();
-    for name in ["kind", "apiVersion", "metadata", "status"] {
-        entries.remove(name).unwrap();
-    }
-    let Some(causes) = status.pointer_mut("/details/causes").and_then(Value::as_array_mut) else {
-        return status;
-    };
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    causes.sort_by_key(|cause| (text(&cause["field"]), text(&cause["message"])));
-    let mut texts: Vec<String> = Vec::new();
-    for cause in causes {
-        let text = format!("{}: {}", text(&cause["field"]), text(&cause["message"]));
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    let message = text(&status["message"]);
-    let (head, _) = message.split_once(" is invalid").unwrap();
-    let tail = if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) };
-    let sorted = format!("{head} is invalid: {tail}");
-    assert_eq!(sorted.len(), message.len(), "{message}");
-    status["message"] = json!(sorted);
-    status
 }

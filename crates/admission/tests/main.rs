@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+#[path = "../../../tests/messages/cases.rs"]
+mod cases;
 mod changes;
 mod manifests;
 mod messages;

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use admission::{Cause, Crd, built_in};
 use serde_json::{Map, Value, json};
 
+use crate::cases::{changed, in_order};
+
 fn repository(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
@@ -13,51 +15,6 @@ fn repository(path: &str) -> PathBuf {
 fn file(name: &str) -> Value {
     let path = repository("tests/messages").join(name);
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// Sets a value, making the objects on the way.
-fn set(object: &mut Value, pointer: &str, value: &Value) {
-    let mut node = object;
-    for name in pointer.split('/').skip(1) {
-        node = match name.parse::<usize>() {
-            Ok(index) => &mut node[index],
-            Err(_) => &mut node[name],
-        };
-    }
-    *node = value.clone();
-}
-
-/// The object of a request: written out, or the base with changes.
-fn object(base: &Value, case: &Value, changes: &str) -> Value {
-    let mut object = case.get("object").unwrap_or(base).clone();
-    for (pointer, value) in case[changes].as_object().into_iter().flatten() {
-        set(&mut object, pointer, value);
-    }
-    object
-}
-
-/// A `Status` without what is not about the object, its causes in order.
-fn answer(mut status: Value) -> Value {
-    let entries = status.as_object_mut().unwrap();
-    for name in ["kind", "apiVersion", "metadata", "status"] {
-        assert!(entries.remove(name).is_some(), "{name}");
-    }
-    let Some(causes) = status.pointer_mut("/details/causes").and_then(Value::as_array_mut) else {
-        return status;
-    };
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    causes.sort_by_key(|cause| (text(&cause["field"]), text(&cause["message"])));
-    let mut texts: Vec<String> = Vec::new();
-    for cause in causes {
-        let text = format!("{}: {}", cause["field"].as_str().unwrap(), cause["message"].as_str().unwrap());
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    let (head, _) = status["message"].as_str().unwrap().split_once(" is invalid").unwrap();
-    let tail = if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) };
-    status["message"] = json!(format!("{head} is invalid: {tail}"));
-    status
 }
 
 /// What the server adds to the metadata of an object that it stores.
@@ -102,14 +59,14 @@ impl Server {
     }
 
     fn deployment(&self, base: &Value, case: &Value) -> Outcome {
-        let mut new = object(base, case, "set");
+        let mut new = changed(base, case, "set");
         let warnings = match self.decode(case, &mut new) {
             Ok(warnings) => warnings,
             Err(status) => return Outcome::Refused(status),
         };
         system_fields(&mut new);
         let causes = if case.get("old").is_some() {
-            let mut old = object(base, case, "old");
+            let mut old = changed(base, case, "old");
             self.decode(&json!({}), &mut old).unwrap();
             self.crd.prepare_create(&mut old);
             system_fields(&mut old);
@@ -139,7 +96,7 @@ impl Server {
 
 fn built_in(base: &Value, case: &Value) -> Outcome {
     let defaulted = |changes: &str| {
-        let mut object = object(base, case, changes);
+        let mut object = changed(base, case, changes);
         match object["kind"].as_str().unwrap() {
             "ReplicaSet" => built_in::default_replica_set(&mut object),
             _ => admission::default_pod_template(&mut object),
@@ -165,13 +122,13 @@ fn built_in(base: &Value, case: &Value) -> Outcome {
 
 /// The answer to a request in the form of the files.
 fn ask(server: &Server, base: &Value, case: &Value) -> Value {
-    let sent = object(base, case, "set");
+    let sent = changed(base, case, "set");
     let outcome = match base["kind"].as_str().unwrap() {
         "Deployment" => server.deployment(base, case),
         _ => built_in(base, case),
     };
     match outcome {
-        Outcome::Refused(status) => answer(status),
+        Outcome::Refused(status) => in_order(status),
         Outcome::Stored(object, warnings) => {
             let part = if case.get("subresource").is_some() { "status" } else { "spec" };
             let mut answer = Map::new();
