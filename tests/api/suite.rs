@@ -207,18 +207,6 @@ impl Suite {
         self.send("POST", &self.url(flavour, ""), "application/json", &object).await
     }
 
-    /// Replaces a Deployment, or would.
-    pub(crate) async fn replace(
-        &self,
-        flavour: Flavour,
-        object: &Value,
-        query: &str,
-    ) -> Result<Value, String> {
-        let name = object["metadata"]["name"].as_str().unwrap();
-        let url = self.url(flavour, &format!("/{name}{query}"));
-        self.send("PUT", &url, "application/json", object).await
-    }
-
     /// Applies on the server's side, without force: nobody may be in anybody's way.
     pub(crate) async fn apply(
         &self,
