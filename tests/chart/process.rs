@@ -4,19 +4,12 @@
 //! With `CHART_BINARY`, the path of a static build, that is the program, and each container has a root
 //! directory of its own with nothing in it but the program and its token.
 
-use std::env;
-use std::fs::{self, File};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
+use std::{env, fs};
 
-use cluster::{Signal, send_signal};
-
-const POLL: Duration = Duration::from_millis(20);
-/// Kills the process with the given pid once its input closes, that is when the test is gone.
-const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
+use cluster::Companion;
 
 /// What a file system layer of the image may weigh.
 const SIZE_MAX: u64 = 25_000_000;
@@ -65,12 +58,7 @@ impl Root {
 }
 
 /// A running container. Dropping it ends it.
-pub(crate) struct Process {
-    child: Child,
-    watchdog: Child,
-    /// How it ended, if it did by itself.
-    code: Option<i32>,
-}
+pub(crate) struct Process(Companion);
 
 impl Process {
     pub(crate) fn start(
@@ -79,55 +67,19 @@ impl Process {
         environment: &[(String, String)],
         log: &Path,
     ) -> Self {
-        let log = File::options().create(true).append(true).open(log).unwrap();
-        let child = root
-            .command()
-            .args(arguments)
-            .env_clear()
-            .envs(environment.iter().cloned())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        let watchdog = Command::new("sh")
-            .args(["-c", WATCHDOG, "sh", &child.id().to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        Self { child, watchdog, code: None }
+        let mut command = root.command();
+        command.args(arguments).env_clear().envs(environment.iter().cloned());
+        Self(Companion::spawn("rollwright", &mut command, log.to_owned()).unwrap())
     }
 
     /// The exit code, if it ended by itself; -1 for a signal.
     pub(crate) fn ended(&mut self) -> Option<i32> {
-        if self.code.is_none()
-            && let Ok(Some(status)) = self.child.try_wait()
-        {
-            self.code = Some(status.code().unwrap_or(-1));
-        }
-        self.code
+        self.0.ended()
     }
 
     /// SIGTERM, and SIGKILL after the grace period; whether the first was enough.
     pub(crate) fn stop(&mut self, grace: Duration) -> bool {
-        let _ = self.watchdog.kill();
-        let _ = self.watchdog.wait();
-        let started = Instant::now();
-        if self.ended().is_none() {
-            // Nobody has waited for it yet, so the pid is still its own.
-            send_signal(self.child.id(), Signal::TERM);
-        }
-        while self.ended().is_none() && started.elapsed() < grace {
-            thread::sleep(POLL);
-        }
-        let in_time = self.ended().is_some();
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        in_time
+        self.0.stop(grace)
     }
 }
 

@@ -1,24 +1,18 @@
 //! The operator as a process of its own.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::process::CommandExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use cluster::{Cluster, Signal, User, send_signal};
+use cluster::{Cluster, Companion, Error, User};
 
 use crate::failure::{Failure, Outcome};
 use crate::flavour::Flavour;
 
 /// What does not end by itself within this time is killed.
 const STOP_GRACE: Duration = Duration::from_secs(15);
-const POLL: Duration = Duration::from_millis(20);
-/// Kills the process with the given pid once its input closes, that is when the test is gone.
-const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
 
 /// An operator that runs, or can be started again. Dropping it ends the process.
 #[derive(Debug)]
@@ -29,18 +23,12 @@ pub(crate) struct Operator {
     kubeconfig: PathBuf,
     log: PathBuf,
     arguments: Vec<String>,
-    running: Mutex<Option<Running>>,
-}
-
-#[derive(Debug)]
-struct Running {
-    child: Child,
-    watchdog: Child,
+    running: Mutex<Option<Companion>>,
 }
 
 impl Operator {
     /// Starts one for this API, with more arguments if need be.
-    pub(crate) fn start(cluster: &Cluster, flavour: Flavour, more: &[&str]) -> io::Result<Self> {
+    pub(crate) fn start(cluster: &Cluster, flavour: Flavour, more: &[&str]) -> Result<Self, Error> {
         Self::start_program(Path::new(env!("CARGO_BIN_EXE_rollwright")), cluster, flavour, more)
     }
 
@@ -50,7 +38,7 @@ impl Operator {
         cluster: &Cluster,
         flavour: Flavour,
         more: &[&str],
-    ) -> io::Result<Self> {
+    ) -> Result<Self, Error> {
         let api = format!("--api={}", flavour.api_version());
         let arguments = [api.as_str(), "--leader-elect=false", "--bind-address=0"];
         let log = cluster.directory().join(format!("operator-{}.log", flavour.name()));
@@ -64,7 +52,7 @@ impl Operator {
         kubeconfig: &Path,
         log: &Path,
         arguments: Vec<String>,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, Error> {
         Self::start_command("run", program, kubeconfig, log, arguments)
     }
 
@@ -75,7 +63,7 @@ impl Operator {
         kubeconfig: &Path,
         log: &Path,
         arguments: Vec<String>,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, Error> {
         let (program, kubeconfig) = (program.to_owned(), kubeconfig.to_owned());
         let running = Mutex::new(None);
         let operator = Self { program, command, kubeconfig, log: log.to_owned(), arguments, running };
@@ -84,36 +72,19 @@ impl Operator {
     }
 
     /// Starts it again with the same arguments, after ending it if it runs.
-    pub(crate) fn start_again(&self) -> io::Result<()> {
+    pub(crate) fn start_again(&self) -> Result<(), Error> {
         self.stop();
-        let log = File::options().create(true).append(true).open(&self.log)?;
-        let mut child = Command::new(&self.program)
-            .arg(self.command)
-            .arg("--kubeconfig")
-            .arg(&self.kubeconfig)
-            .args(&self.arguments)
-            .env_remove("KUBECONFIG")
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            // Ctrl-C in a terminal reaches the test only, which then ends in order.
-            .process_group(0)
-            .spawn()?;
-        match watchdog(child.id()) {
-            Ok(watchdog) => *self.running() = Some(Running { child, watchdog }),
-            Err(error) => {
-                end(&mut child);
-                return Err(error);
-            }
-        }
+        let mut command = Command::new(&self.program);
+        command.arg(self.command).arg("--kubeconfig").arg(&self.kubeconfig).args(&self.arguments);
+        let companion = Companion::spawn("rollwright", command.env_remove("KUBECONFIG"), self.log.clone())?;
+        *self.running() = Some(companion);
         Ok(())
     }
 
     /// Ends it as a crash would (SIGKILL).
     pub(crate) fn kill(&self) {
         if let Some(mut running) = self.running().take() {
-            end(&mut running.watchdog);
-            end(&mut running.child);
+            running.kill();
         }
     }
 
@@ -121,12 +92,7 @@ impl Operator {
     pub(crate) fn stop(&self) -> Duration {
         let started = Instant::now();
         if let Some(mut running) = self.running().take() {
-            end(&mut running.watchdog);
-            terminate(&running.child);
-            while matches!(running.child.try_wait(), Ok(None)) && started.elapsed() < STOP_GRACE {
-                thread::sleep(POLL);
-            }
-            end(&mut running.child);
+            running.stop(STOP_GRACE);
         }
         started.elapsed()
     }
@@ -141,12 +107,12 @@ impl Operator {
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
-        self.running().as_ref().map(|running| running.child.id())
+        self.running().as_ref().map(Companion::pid)
     }
 
     /// Whether the process has not ended by itself.
     pub(crate) fn is_running(&self) -> bool {
-        self.running().as_mut().is_some_and(|running| matches!(running.child.try_wait(), Ok(None)))
+        self.running().as_mut().is_some_and(Companion::is_running)
     }
 
     pub(crate) fn log(&self) -> &Path {
@@ -164,7 +130,7 @@ impl Operator {
         lines.split_off(lines.len().saturating_sub(count)).join("\n")
     }
 
-    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+    fn running(&self) -> MutexGuard<'_, Option<Companion>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -173,24 +139,4 @@ impl Drop for Operator {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-fn watchdog(pid: u32) -> io::Result<Child> {
-    Command::new("sh")
-        .args(["-c", WATCHDOG, "sh", &pid.to_string()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-}
-
-/// Children that have not been waited for keep their pid, so it belongs to nobody else.
-fn terminate(child: &Child) {
-    send_signal(child.id(), Signal::TERM);
-}
-
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
 }

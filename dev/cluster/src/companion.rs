@@ -2,10 +2,11 @@
 //! those of all the others.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::process::{Launch, Process};
+use crate::process::Process;
 use crate::watchdog::Watchdog;
 
 const STOP_GRACE: Duration = Duration::from_secs(5);
@@ -28,8 +29,16 @@ impl Companion {
         arguments: Vec<String>,
         log: PathBuf,
     ) -> Result<Self, Error> {
+        Self::spawn(name, Command::new(program).args(arguments), log)
+    }
+
+    /// Starts a command, whose streams it sets.
+    ///
+    /// # Errors
+    /// As [`Companion::start`].
+    pub fn spawn(name: &'static str, command: &mut Command, log: PathBuf) -> Result<Self, Error> {
         let mut watchdog = Watchdog::start()?;
-        let process = Process::start(Launch { name, program: program.to_owned(), arguments, log })?;
+        let process = Process::spawn(name, command, log)?;
         watchdog.guard(&[process.pid()]);
         Ok(Self { process, watchdog })
     }
@@ -37,6 +46,26 @@ impl Companion {
     /// Pid of the process.
     pub fn pid(&self) -> u32 {
         self.process.pid()
+    }
+
+    /// Whether it has not ended by itself.
+    pub fn is_running(&mut self) -> bool {
+        self.process.is_running()
+    }
+
+    /// The exit code, if it has ended; -1 for a signal.
+    pub fn ended(&mut self) -> Option<i32> {
+        self.process.ended()
+    }
+
+    /// Asks it to end (SIGTERM), and kills it if it does not within `grace`. Returns whether it did.
+    pub fn stop(&mut self, grace: Duration) -> bool {
+        self.process.stop(grace)
+    }
+
+    /// Ends it as a crash would (SIGKILL).
+    pub fn kill(&mut self) {
+        self.process.kill();
     }
 
     /// An error with the end of its log, if it ended by itself.

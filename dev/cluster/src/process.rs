@@ -26,29 +26,25 @@ pub(crate) struct Launch {
 /// A running component.
 #[derive(Debug)]
 pub(crate) struct Process {
-    launch: Launch,
+    name: &'static str,
+    log: PathBuf,
     child: Child,
 }
 
 impl Process {
-    /// Starts a component in its own process group, so that Ctrl-C in a
-    /// terminal reaches its owner only, who then stops all in order.
     pub(crate) fn start(launch: Launch) -> Result<Self, Error> {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(&launch.log)
-            .map_err(Error::io("opening", &launch.log))?;
-        let log_too = log.try_clone().map_err(Error::io("opening", &launch.log))?;
-        let child = Command::new(&launch.program)
-            .args(&launch.arguments)
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(log_too)
-            .process_group(0)
-            .spawn()
-            .map_err(Error::io("starting", &launch.program))?;
-        Ok(Self { launch, child })
+        let Launch { name, program, arguments, log } = launch;
+        Self::spawn(name, Command::new(program).args(arguments), log)
+    }
+
+    /// Starts a command in its own process group, so that Ctrl-C in a terminal reaches its owner only, who then stops
+    /// all in order. What it writes is appended to `log`.
+    pub(crate) fn spawn(name: &'static str, command: &mut Command, log: PathBuf) -> Result<Self, Error> {
+        let open =
+            || File::options().create(true).append(true).open(&log).map_err(Error::io("opening", &log));
+        command.stdin(Stdio::null()).stdout(open()?).stderr(open()?).process_group(0);
+        let child = command.spawn().map_err(Error::io("starting", Path::new(command.get_program())))?;
+        Ok(Self { name, log, child })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -66,8 +62,8 @@ impl Process {
             Ok(Some(status)) => status.to_string(),
             Err(error) => error.to_string(),
         };
-        let log = self.launch.log.clone();
-        Err(Error::Exited { component: self.launch.name, how, tail: tail(&log), log })
+        let log = self.log.clone();
+        Err(Error::Exited { component: self.name, how, tail: tail(&log), log })
     }
 
     /// Sends a signal to a process that has not been waited for. So its pid cannot belong to anything else.
@@ -77,19 +73,24 @@ impl Process {
         }
     }
 
-    /// Asks the process to end, and ends it when it has not after `grace`.
-    pub(crate) fn stop(&mut self, grace: Duration) {
+    /// The exit code, if it has ended; -1 for a signal.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        let status = self.child.try_wait().ok()??;
+        Some(status.code().unwrap_or(-1))
+    }
+
+    /// Asks the process to end, and ends it when it has not after `grace`. Returns whether it had.
+    pub(crate) fn stop(&mut self, grace: Duration) -> bool {
         self.signal(Signal::TERM);
         // A process stopped by SIGSTOP would never see the request.
         self.signal(Signal::CONT);
         let deadline = Instant::now() + grace;
-        while Instant::now() < deadline {
-            if !self.is_running() {
-                return;
-            }
+        while self.is_running() && Instant::now() < deadline {
             thread::sleep(POLL);
         }
+        let in_time = !self.is_running();
         self.kill();
+        in_time
     }
 
     /// Ends the process as a crash would.
