@@ -29,12 +29,19 @@ pub(crate) async fn by_those_who_may(site: &Site, full_name: &str) {
         "subjects": [{"kind": "ServiceAccount", "name": "scraper", "namespace": DEMO}],
     });
     site.kubectl.apply(&binding.to_string()).await.unwrap();
-    // A refusal may be remembered for some seconds.
-    let seen = wait_for("metrics for the scraper", DEADLINE, async || {
-        let status = status(port, "/metrics", scraper.trim()).await;
-        if status == 200 { Ok(()) } else { Err(NotYet(status.to_string())) }
-    });
-    seen.await.unwrap();
+    becomes(200, port, scraper.trim()).await;
+    site.kubectl.run(&["delete", "clusterrolebinding", "scraper"]).await.unwrap();
+    becomes(403, port, scraper.trim()).await;
+}
+
+/// An answer may be remembered for some seconds.
+async fn becomes(expected: u16, port: u16, token: &str) {
+    let what = format!("{expected} for the scraper");
+    let answers = async || {
+        let status = status(port, "/metrics", token).await;
+        if status == expected { Ok(()) } else { Err(NotYet(status.to_string())) }
+    };
+    wait_for(&what, DEADLINE, answers).await.unwrap();
 }
 
 /// The code of the answer.

@@ -59,7 +59,7 @@ impl Seat {
     /// The causes of `web` in the metric.
     async fn causes(&self) -> Outcome<Vec<String>> {
         let of = format!("namespace=\"{}\",deployment=\"web\",cause=\"", self.world.namespace);
-        let metrics = get(self.port, "/metrics", None).await?;
+        let metrics = get(self.port, "/metrics").await?;
         let lines = metrics.lines().filter(|line| line.starts_with("rollwright_rollout_blocked{"));
         let causes = lines.filter_map(|line| line.split_once(&of)?.1.split('"').next());
         Ok(causes.map(str::to_owned).collect())
@@ -258,7 +258,7 @@ async fn rights_that_are_lacking(world: World) -> Outcome {
     world.set_image("web", "bad:v2").await?;
     world
         .wait("the pods being asked for", async || {
-            let metrics = get(seat.port, "/metrics", None).await.map_err(|failure| NotYet(failure.0))?;
+            let metrics = get(seat.port, "/metrics").await.map_err(|failure| NotYet(failure.0))?;
             let denied = "rollwright_client_requests_total{code=\"403\",kind=\"pods\",verb=\"list\"}";
             until(metrics.contains(denied), "no request")
         })
@@ -283,7 +283,7 @@ async fn last_words_on_request_only(world: World) -> Outcome {
     seat.is_blocked("CrashLoop", "its last lines are in the log").await?;
     let status = world.get("web").await?.value["status"].to_string();
     let events = format!("{:?}", world.events("web").await?);
-    let metrics = get(seat.port, "/metrics", None).await?;
+    let metrics = get(seat.port, "/metrics").await?;
     ensure(![status, events, metrics].concat().contains("hunter2"), "no secret", "status, events, metrics")?;
 
     drop(seat);
@@ -296,7 +296,7 @@ async fn last_words_on_request_only(world: World) -> Outcome {
     let patch = ["patch", "rwd/web", "--subresource=status", "--type=merge", "-p", &garbage.to_string()];
     world.kubectl.run(&patch).await?;
     seat.is_in_the_status("CrashLoop", secret).await?;
-    let state = get(seat.port, "/debug/state", None).await?;
+    let state = get(seat.port, "/debug/state").await?;
     let state: Value = serde_json::from_str(state.split_once("\r\n\r\n").map_or("", |(_, body)| body))?;
     same("watches", state["watches"].as_array().map(Vec::len), Some(2))?;
     ensure(state["controllers"][0]["queue"]["delayedCount"].is_u64(), "the queue", &state)

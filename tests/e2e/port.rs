@@ -1,4 +1,4 @@
-//! The port of an operator: who may read it, and what clients cost.
+//! The port of an operator: what clients cost. Who may read it, tests/chart/scrape.rs has.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,30 +25,9 @@ const PROBE: Duration = Duration::from_secs(20);
 /// What they may cost.
 const MEMORY_MAX_KIB: u64 = 20 << 10;
 
-/// What a monitoring system brings, and what the operator needs to ask about it.
-async fn rights(world: &World) -> Outcome {
-    let (reader, reviewer) = ("rollwright-metrics-reader", "rollwright-reviewer");
-    let reviews = "--resource=tokenreviews.authentication.k8s.io,subjectaccessreviews.authorization.k8s.io";
-    let scraper = format!("--serviceaccount={}:scraper", world.namespace);
-    let operator = format!("--user={}", User::Operator.name());
-    let role_of = |role: &str| format!("--clusterrole={role}");
-    for words in [
-        &["serviceaccount", "scraper"][..],
-        &["serviceaccount", "stranger"],
-        &["clusterrole", reviewer, "--verb=create", reviews],
-        &["clusterrole", reader, "--verb=get", "--non-resource-url=/metrics"],
-        &["clusterrolebinding", reviewer, &role_of(reviewer), &operator],
-        &["clusterrolebinding", reader, &role_of(reader), &scraper],
-    ] {
-        world.kubectl.run(&[&["create"], words].concat()).await?;
-    }
-    Ok(())
-}
-
-pub(crate) async fn get(port: u16, path: &str, token: Option<&str>) -> Outcome<String> {
+pub(crate) async fn get(port: u16, path: &str) -> Outcome<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
-    let token = token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
-    let request = format!("GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n{token}\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
@@ -74,56 +53,18 @@ pub(crate) async fn operator(world: &World, port: u16, more: &[&str]) -> Outcome
 async fn ready(world: &World, port: u16) -> Outcome {
     world
         .wait("the operator being ready", async || {
-            let page = get(port, "/readyz", None).await.map_err(|failure| NotYet(failure.0))?;
+            let page = get(port, "/readyz").await.map_err(|failure| NotYet(failure.0))?;
             until(page.starts_with("HTTP/1.1 200"), page)
         })
         .await?;
     Ok(())
 }
 
-async fn the_port_of_an_operator(world: World) -> Outcome {
-    metrics_for_those_who_may(&world).await?;
-    clients_that_do_not_read_cost_little(&world).await
-}
-
-/// The API server decides who reads the metrics; probes are open to all.
-async fn metrics_for_those_who_may(world: &World) -> Outcome {
-    rights(world).await?;
-    let port = free_port()?;
-    let _operator = operator(world, port, &["--metrics-auth=token", "--debug-state"]).await?;
-    let scraper = world.kubectl.run(&["create", "token", "scraper"]).await?;
-    let unprivileged = world.kubectl.run(&["create", "token", "stranger"]).await?;
-    let (scraper, unprivileged) = (scraper.trim(), unprivileged.trim());
-    for (path, token, expected) in [
-        ("/livez", None, "200"),
-        ("/metrics", None, "401"),
-        ("/metrics", Some("made-up"), "401"),
-        ("/metrics", Some(unprivileged), "403"),
-        ("/metrics", Some(scraper), "200"),
-        ("/debug/state", Some(scraper), "403"),
-    ] {
-        let answer = get(port, path, token).await?;
-        ensure(
-            answer.starts_with(&format!("HTTP/1.1 {expected}")),
-            &format!("{expected} from {path}"),
-            &answer,
-        )?;
-    }
-    world.kubectl.run(&["delete", "clusterrolebinding", "rollwright-metrics-reader"]).await?;
-    world
-        .wait("the right being gone", async || {
-            let answer = get(port, "/metrics", Some(scraper)).await.map_err(|failure| NotYet(failure.0))?;
-            until(answer.starts_with("HTTP/1.1 403"), answer)
-        })
-        .await?;
-    Ok(())
-}
-
 /// Thousands of clients ask for the metrics and do not read them: that costs little memory, and probes are answered.
-async fn clients_that_do_not_read_cost_little(world: &World) -> Outcome {
+async fn the_port_of_an_operator(world: World) -> Outcome {
     let port = free_port()?;
-    let operator = operator(world, port, &[]).await?;
-    get(port, "/metrics", None).await?;
+    let operator = operator(&world, port, &[]).await?;
+    get(port, "/metrics").await?;
     let before = operator.memory("VmHWM")?;
     let mut clients = Vec::new();
     for _ in 0..CLIENTS {
@@ -132,7 +73,7 @@ async fn clients_that_do_not_read_cost_little(world: &World) -> Outcome {
         let _ = client.write_all(b"GET /metrics HTTP/1.1\r\nHost: operator\r\n\r\n").await;
         clients.push(client);
     }
-    let probe = tokio::time::timeout(PROBE, get(port, "/livez", None)).await;
+    let probe = tokio::time::timeout(PROBE, get(port, "/livez")).await;
     let probe = probe.map_err(|_| Failure::new(format!("the probe was not answered within {PROBE:?}")))??;
     ensure(probe.starts_with("HTTP/1.1 200"), "a probe", &probe)?;
     let growth = operator.memory("VmHWM")?.saturating_sub(before);

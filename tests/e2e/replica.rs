@@ -74,7 +74,7 @@ impl Replica {
         let line =
             format!("\nleader_election_master_status{{name=\"{}\"}} {}\n", self.lease, u8::from(leads));
         wait_for(&format!("{} in the metrics of {}", line.trim(), self.user), SOON, async || {
-            let text = get(self.port, "/metrics", None).await.map_err(|failure| NotYet(failure.0))?;
+            let text = get(self.port, "/metrics").await.map_err(|failure| NotYet(failure.0))?;
             let there: Vec<_> = text.lines().filter(|line| line.starts_with("leader_election")).collect();
             until(text.contains(&line), there.join("; "))
         })

@@ -89,7 +89,7 @@ impl Shadow {
     }
 
     async fn page(&self, path: &str) -> Outcome<String> {
-        get(self.port, path, None).await
+        get(self.port, path).await
     }
 
     async fn document(&self, path: &str) -> Outcome<Value> {
