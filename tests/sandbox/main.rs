@@ -13,9 +13,7 @@ mod bare;
 mod causes;
 mod metrics;
 mod place;
-mod reverting;
 mod rust;
-mod steps;
 
 // As a program of its own names it.
 extern crate api as rollwright_api;
