@@ -9,7 +9,6 @@ mod appliers;
 mod cases;
 mod corpus;
 mod install;
-mod invalid;
 mod kustomize;
 mod messages;
 mod selector;

@@ -191,15 +191,17 @@ fn templates_of_the_corpus() {
     check("corpus.json");
 }
 
-/// A manifest without an answer in the file would not be tested.
+/// A manifest without an answer in the file would not be tested. The first line of each says what the answer contains.
 #[test]
 fn every_invalid_manifest_has_an_answer() {
-    let listed: Vec<String> = file("invalid.json")["cases"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|case| case["file"].as_str().unwrap().to_owned())
-        .collect();
+    let mut listed = Vec::new();
+    for case in file("invalid.json")["cases"].as_array().unwrap() {
+        let (name, message) = (case["file"].as_str().unwrap(), case["answer"]["message"].as_str().unwrap());
+        let text = fs::read_to_string(repository("tests/invalid").join(name)).unwrap();
+        let expected = text.lines().next().and_then(|line| line.strip_prefix("# expect: ")).unwrap();
+        assert!(message.contains(expected), "{name}: {message}");
+        listed.push(name.to_owned());
+    }
     let mut present: Vec<String> = fs::read_dir(repository("tests/invalid"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
