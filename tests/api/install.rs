@@ -10,7 +10,7 @@ async fn plain_kubectl_installs_the_crd_and_the_examples() {
     let suite = suite().await;
     suite.kubectl.run(&["apply", "-f", &path("crds")]).await.unwrap();
     suite.kubectl.run(&["apply", "-f", &path("examples")]).await.unwrap();
-    for resource in ["rwd", "deployments.rollwright.dev", "rollwright"] {
+    for resource in ["rwd", "deployments.rollwright.dev", "rollwright", "all"] {
         let names = suite.kubectl.run(&["get", resource, "-o", "name"]).await.unwrap();
         assert!(names.contains("deployment.rollwright.dev/web"), "{resource}: {names}");
     }

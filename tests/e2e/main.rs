@@ -37,7 +37,6 @@ mod authors;
 mod autoscaling;
 mod blockers;
 mod churn;
-mod clients;
 mod command_line;
 mod deletion;
 mod diagnosis;
@@ -116,7 +115,6 @@ const SCENARIOS: &[&[Scenario]] = &[
     recreate::SCENARIOS,
     rollout::SCENARIOS,
     selector::SCENARIOS,
-    clients::SCENARIOS,
     stock_kubectl::SCENARIOS,
     command_line::SCENARIOS,
     exit_codes::SCENARIOS,
