@@ -12,19 +12,19 @@ use crate::snapshots::{self, FLAVOURS, Specimen};
 
 /// As many Deployments, and then twice as many: what is there with one already does not count.
 const DEPLOYMENTS: u32 = 1_000;
-/// The recorded figures are of Deployments with this many revisions beside the current one.
-pub const OLD_REVISIONS: i64 = 5;
+/// Each has this many revisions beside the current one.
+const OLD_REVISIONS: i64 = 5;
 
 /// For both APIs. `held` returns how many bytes of heap this process holds.
 ///
 /// # Errors
 /// If what is made up for it cannot be decoded.
-pub fn measure(old_revisions: i64, held: impl Fn() -> usize) -> Result<Figures, Failure> {
+pub fn measure(held: impl Fn() -> usize) -> Result<Figures, Failure> {
     let each = FLAVOURS.map(|(api, flavour)| {
-        let few = filled(flavour, DEPLOYMENTS, old_revisions, &held)?;
-        let many = filled(flavour, 2 * DEPLOYMENTS, old_revisions, &held)?;
+        let few = filled(flavour, DEPLOYMENTS, &held)?;
+        let many = filled(flavour, 2 * DEPLOYMENTS, &held)?;
         Ok((
-            format!("bytes per idle Deployment with {old_revisions} old revisions, {api}"),
+            format!("bytes per idle Deployment with {OLD_REVISIONS} old revisions, {api}"),
             (many - few) / f64::from(DEPLOYMENTS),
         ))
     });
@@ -33,19 +33,14 @@ pub fn measure(old_revisions: i64, held: impl Fn() -> usize) -> Result<Figures, 
 
 /// What a cache of this many Deployments holds. They come in as lists do at the start, each object decoded from its
 /// JSON.
-fn filled(
-    flavour: Flavour,
-    deployments: u32,
-    old_revisions: i64,
-    held: &impl Fn() -> usize,
-) -> Result<f64, Failure> {
+fn filled(flavour: Flavour, deployments: u32, held: &impl Fn() -> usize) -> Result<f64, Failure> {
     let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
     let mut index = Index::new(sight);
     let before = held();
     let (mut workloads, mut sets) = (Vec::new(), Vec::new());
     for number in 0..deployments {
         let specimen = Specimen { flavour, number };
-        let observed = snapshots::told(specimen.snapshot(old_revisions + 1, (0, snapshots::REPLICAS))?)?;
+        let observed = snapshots::told(specimen.snapshot(OLD_REVISIONS + 1, (0, snapshots::REPLICAS))?)?;
         let namespace = observed.workload.namespace.clone();
         workloads.push(observed.workload);
         sets.extend(

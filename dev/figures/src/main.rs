@@ -35,26 +35,12 @@ enum Command {
         /// How often.
         times: u32,
     },
-    /// Prints the writes per rollout of other sizes; nothing is compared.
-    Writes {
-        /// Pods.
-        #[arg(required = true, value_parser = clap::value_parser!(i64).range(1..))]
-        replicas: Vec<i64>,
-    },
-    /// Prints the bytes per idle Deployment with other histories; nothing is compared.
-    Bytes {
-        /// Old revisions.
-        #[arg(required = true, value_parser = clap::value_parser!(i64).range(0..))]
-        old_revisions: Vec<i64>,
-    },
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.command {
         Some(Command::Plan { case, times }) => plan(&case, times).map(|()| true),
-        Some(Command::Writes { replicas }) => print_all(replicas, rollouts::measure),
-        Some(Command::Bytes { old_revisions }) => print_all(old_revisions, bytes),
         None => check(arguments.instructions),
     };
     match done {
@@ -75,23 +61,10 @@ fn plan(case: &Case, times: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-fn bytes(old_revisions: i64) -> Result<Figures, Failure> {
-    cache::measure(old_revisions, || ALLOCATOR.allocated())
-}
-
-fn print_all(of: Vec<i64>, measure: fn(i64) -> Result<Figures, Failure>) -> Result<bool, Failure> {
-    for one in of {
-        for (name, value) in measure(one)? {
-            println!("{name}: {value:.2}");
-        }
-    }
-    Ok(true)
-}
-
 /// Whether all is as recorded. What is not does not hide what comes after it.
 fn check(with_instructions: bool) -> Result<bool, Failure> {
-    let mut is_fine = settle("simulator", &rollouts::measure(rollouts::REPLICAS)?);
-    is_fine &= settle("cache", &bytes(cache::OLD_REVISIONS)?);
+    let mut is_fine = settle("simulator", &rollouts::measure()?);
+    is_fine &= settle("cache", &cache::measure(|| ALLOCATOR.allocated())?);
     if with_instructions {
         let program = std::env::current_exe();
         let program = program.map_err(|error| Failure::Program(format!("finding this program: {error}")))?;

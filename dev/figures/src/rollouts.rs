@@ -11,20 +11,20 @@ use crate::record::Figures;
 /// As many rollouts, without faults; in each pods take their own time.
 const SEEDS: u16 = 500;
 
-/// The record is of rollouts with this number of pods.
-pub const REPLICAS: i64 = 10;
+/// The number of pods.
+const REPLICAS: i64 = 10;
 
 /// For both APIs: all of them, and by verb and resource. Events are not among them.
 ///
 /// # Errors
 /// If a rollout breaks a rule of the simulator: then what it costs means nothing.
-pub fn measure(replicas: i64) -> Result<Figures, Failure> {
+pub fn measure() -> Result<Figures, Failure> {
     let mut figures = Figures::new();
     for (api, is_apps) in [("our kind", false), ("apps/v1", true)] {
         let mut counts = BTreeMap::<&str, f64>::new();
         for seed in 0..SEEDS {
             let plain = Scenario::plain(u64::from(seed));
-            let start = Start { replicas, ..plain.start };
+            let start = Start { replicas: REPLICAS, ..plain.start };
             let scenario = Scenario { is_apps, start, ..plain };
             // Before is what creating it took.
             let since = scenario.steps.first().map_or(0, |step| step.at);
@@ -41,7 +41,7 @@ pub fn measure(replicas: i64) -> Result<Figures, Failure> {
             }
         }
         let each = |(what, count)| {
-            (format!("per rollout of {replicas} pods, {api}: {what}"), count / f64::from(SEEDS))
+            (format!("per rollout of {REPLICAS} pods, {api}: {what}"), count / f64::from(SEEDS))
         };
         figures.extend(counts.into_iter().map(each));
     }
