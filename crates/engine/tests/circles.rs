@@ -5,9 +5,10 @@
 //! module hands on (`pub use`) needs that module and the file that defines it. Tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+use crate::root;
 
 /// The most files that may need each other.
 const CIRCLE_MAX: usize = 3;
@@ -282,10 +283,6 @@ fn reached(needs: &[BTreeSet<usize>], from: usize) -> BTreeSet<usize> {
         next.extend(needs[file].iter().filter(|file| reached.insert(**file)));
     }
     reached
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn from_disk(path: &str) -> Option<String> {

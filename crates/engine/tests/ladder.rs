@@ -2,7 +2,8 @@
 //! carries out a plan, but for those who are named here.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+
+use crate::{root, sources};
 
 /// Calls that only a ladder makes.
 const CALLS: [&str; 2] = ["plan::plan(", "reconcile::run("];
@@ -24,23 +25,6 @@ const ALLOWED: [(&str, &str); 10] = [
 ];
 /// Where the name is another one's.
 const OTHERS: [&str; 2] = ["dev/fuzz/src/lib.rs", "crates/cli/src/verbs/mod.rs"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The sources of a folder; tests and benches aside.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        if path.is_dir() && !["tests", "benches", "target"].contains(&name) {
-            sources(&path, found);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
-            found.push(path);
-        }
-    }
-}
 
 fn calls(text: &str) -> bool {
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));

@@ -1,12 +1,10 @@
 //! Every reason to wait is explained in the documentation.
 
-use std::path::Path;
-
 use engine::waits::Reason;
 
 #[test]
 fn each_reason_has_a_row_in_the_documentation() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/metrics.md");
+    let page = crate::root().join("docs/reference/metrics.md");
     let page = std::fs::read_to_string(page).unwrap();
     let (_, section) = page.split_once("### Why a Deployment waits").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
