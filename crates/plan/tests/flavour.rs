@@ -41,12 +41,6 @@ fn the_differences_are_these_and_no_others() {
     assert!(METHODS.len() <= METHODS_MAX, "the APIs have grown too far apart");
 }
 
-#[test]
-fn each_has_the_version_that_owner_references_name() {
-    assert_eq!(Flavour::Rollwright.api_version(), "rollwright.dev/v1");
-    assert_eq!(Flavour::AppsV1.api_version(), "apps/v1");
-}
-
 /// A Deployment with a Rollwright annotation, which must not get any further.
 fn annotated(flavour: Flavour) -> World {
     world(flavour).that(|it| {

@@ -103,20 +103,6 @@ fn the_order_of_a_text_and_its_escapes_do_not_matter() {
     }
 }
 
-/// The layout of the text, and the hash label of a ReplicaSet, do not matter.
-#[test]
-fn spelling_does_not_matter() {
-    // A template without metadata would get some with the label.
-    for entry in entries().iter().filter(|entry| entry["template"]["metadata"].is_object()) {
-        let template = &entry["template"];
-        let labelled = Template::of(template).with_hash_label("abc").tree();
-        assert_eq!(hashes(template), hashes(&labelled), "{WARNING}: {template}");
-        assert_eq!(Fingerprint::of(template), Fingerprint::of(&labelled), "{WARNING}: {template}");
-        let pretty: Value = serde_json::from_str(&serde_json::to_string_pretty(template).unwrap()).unwrap();
-        assert_eq!(Fingerprint::of(template), Fingerprint::of(&pretty), "{WARNING}: {template}");
-    }
-}
-
 /// A later version of the operator writes another kind of fingerprint. Going back to this one restarts nothing: its own
 /// is found beside it, or added after a dry run shows that it fits.
 #[test]
