@@ -4,36 +4,7 @@ use admission::{Schema, SchemaError, metadata, validate};
 use serde_json::{Value, json};
 
 fn schema() -> Schema {
-    let positive = json!({"rule": "self > 0", "message": "must be positive"});
-    Schema::parse(&json!({
-        "type": "object",
-        "properties": {
-            "size": {"type": "integer", "maximum": 5},
-            "count": {"type": "integer", "x-kubernetes-validations": [positive]},
-            "grown": {
-                "type": "integer",
-                "x-kubernetes-validations": [{"rule": "self >= oldSelf", "message": "must not shrink"}],
-            },
-            "parts": {
-                "type": "array",
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["name"],
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "name": {"type": "string"},
-                        "size": {"type": "integer", "maximum": 5},
-                    },
-                },
-            },
-            "plain": {"type": "array", "items": {"type": "integer", "maximum": 5}},
-            "named": {
-                "type": "object",
-                "additionalProperties": {"type": "integer", "x-kubernetes-validations": [positive]},
-            },
-        },
-    }))
-    .unwrap()
+    Schema::parse(&serde_json::from_str(include_str!("schema.json")).unwrap()).unwrap()
 }
 
 fn texts(new: &Value, old: &Value) -> Vec<String> {

@@ -111,62 +111,15 @@ fn extreme_values_come_back() {
     }
 }
 
-fn conditions() -> Value {
-    json!([
-        {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable",
-         "message": "Deployment has minimum availability.", "lastUpdateTime": "2026-04-01T12:00:00Z",
-         "lastTransitionTime": "2026-04-01T12:00:00Z"},
-        {"type": "example.com/Foreign", "status": "Unknown", "weight": 0.1, "more": {"list": [1, null, "x"]}},
-    ])
-}
-
 /// With a value in every field that there is.
 fn workload(flavour: Flavour) -> Workload {
-    let mut object = json!({
-        "metadata": {
-            "namespace": "shop", "name": "web", "uid": "0b7f5d1c-7a3e-4a51-9d3e-3d2f6a1b9c00",
-            "resourceVersion": "4711", "generation": 7, "creationTimestamp": "2026-04-01T12:00:00Z",
-            "deletionTimestamp": "2026-04-02T12:00:00Z",
-            "annotations": {REVISION: "12", "example.com/team": "shop"},
-            "managedFields": [{"manager": "kubectl", "operation": "Update", "time": "2026-04-01T12:00:00Z",
-                "subresource": "scale",
-                "fieldsV1": {"f:spec": {"f:template": {}, "f:rollbackTo": {}, "f:replicas": {}},
-                    "f:metadata": {"f:annotations": {"f:rollwright.dev/promote": {}}}}}],
-        },
-        "spec": {
-            "replicas": 10, "minReadySeconds": 3, "revisionHistoryLimit": 4, "progressDeadlineSeconds": 60,
-            "paused": true, "rollbackTo": {"revision": 3},
-            "selector": {"matchLabels": {"app": "web"}, "matchExpressions": [
-                {"key": "tier", "operator": "In", "values": ["a", "b"]},
-            ]},
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {
-                "maxSurge": "30%", "maxUnavailable": 2, "skipStepsFor": "None",
-                "steps": [{"updated": 1, "pause": {"until": "Promoted"}}, {"updated": "30%", "pause": {"seconds": 60}},
-                          {"updated": 5}]}},
-            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [
-                {"name": "main", "image": "example.com/web:1"}, {"name": "side", "image": "example.com/side:1"},
-            ]}},
-        },
-        "status": {
-            "observedGeneration": 6, "replicas": 11, "updatedReplicas": 4, "readyReplicas": 9,
-            "availableReplicas": 8, "unavailableReplicas": 3, "terminatingReplicas": 1, "collisionCount": 2,
-            "conditions": conditions(), "revision": 12, "selector": "app=web", "scaleReplicas": 10,
-            "ready": "9/10", "containers": "main", "images": "example.com/web:1",
-            "rollout": {"id": 3, "revision": 12, "hash": "5f9", "from": 11, "images": {"main": "web:1"},
-                        "moreImages": 2, "trigger": "Restart", "author": {"manager": "helm", "user": "dev-1"},
-                        "cause": "why", "started": "2026-04-01T12:00:00Z", "lowestAvailable": 8,
-                        "highestPods": 12, "outline": "000102030405060708090a0b", "step": 2, "of": 4, "updated": 3,
-                        "want": 3, "restingSince": "2026-04-01T12:30:00Z"},
-            "history": [{"id": 2, "outcome": "Failed", "outline": "000102030405060708090a0b",
-                         "started": "2026-04-01T11:00:00Z"}, {}],
-            "rollback": {"requested": 3, "revision": 3, "result": "Refused", "message": "why", "time": "then",
-                         "author": {"manager": "kubectl", "operation": "Update"},
-                         "recent": [{"time": "then", "from": "v1:1", "to": "v1:2"}]},
-            "collisions": {"template": "v1:3", "count": 5, "time": "then"},
-        },
-    });
-    object["status"]["rollout"]["promotions"] =
-        json!([{"step": 2, "manager": "alice", "at": "2026-04-01T12:30:00Z"}]);
+    let read = |text: &str| -> Value { serde_json::from_str(text).expect("JSON") };
+    let mut object = read(include_str!("tests/deployment.json"));
+    object["status"] = read(include_str!("../../../api/tests/status.json"));
+    object["status"]["rollback"]["author"] = json!({"manager": "kubectl", "operation": "Update"});
+    let ended = json!({"id": 2, "outcome": "Failed", "outline": "000102030405060708090a0b",
+                       "started": "2026-04-01T11:00:00Z"});
+    object["status"]["history"] = json!([ended, {}]);
     api::decode::workload(flavour, &object, api::decode::Defaults::of(flavour)).expect("workload")
 }
 

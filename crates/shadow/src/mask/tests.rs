@@ -1,35 +1,7 @@
-use serde_json::json;
-
 use super::*;
 
 fn case() -> Value {
-    let labels = json!({"team": "acme", "app.kubernetes.io/name": "acme-web", "pod-template-hash": "6b5d"});
-    json!({
-        "id": "shadow-7", "kind": "shadow", "tags": ["scale"], "now": "2026-01-01T00:00:00Z",
-        "input": {
-            "deployment": {
-                "apiVersion": "apps/v1", "kind": "Deployment",
-                "metadata": {"name": "acme-web", "namespace": "acme-prod", "labels": labels, "uid": "u-1",
-                    "annotations": {"deployment.kubernetes.io/revision": "3", "acme.example/owner": "acme-jo"}},
-                "spec": {
-                    "selector": {"matchLabels": {"team": "acme"}},
-                    "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}},
-                    "template": {"metadata": {"labels": {"team": "acme"}}, "spec": {"containers": [{
-                        "name": "acme-app", "image": "registry.acme.example/app:1",
-                        "env": [{"name": "ACME_TOKEN", "value": "acme-secret"}],
-                        "resources": {"limits": {"cpu": "500m", "acme.example/gpu": "1"}}}]}},
-                },
-                "status": {"conditions": [
-                    {"type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated",
-                     "message": "ReplicaSet \"acme-web-6b5d\" is progressing."},
-                    {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
-                     "message": "quota acme-quota exceeded"}]},
-            },
-            "replicaSets": [{"metadata": {"name": "acme-web-6b5d", "labels": labels}}],
-        },
-        "sequence": [{"sets": {"acme-web-6b5d": {"replicas": 2}}}],
-        "shadow": {"observed": "scale acme-web-6b5d", "deviations": ["S8.12"]},
-    })
+    serde_json::from_str(include_str!("tests/case.json")).unwrap()
 }
 
 #[test]
