@@ -142,22 +142,6 @@ async fn the_built_in_kind_works_too() {
     sandbox.ok(&["describe", "deployment", "shop"]).await;
 }
 
-/// Without the command line of Rollwright: stock kubectl shows what blocks a rollout.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_blocked_rollout_shows_its_cause() {
-    let sandbox = Sandbox::start().await;
-    sandbox.ok(&["apply", "-f", &manifest("web")]).await;
-    sandbox.ok(&["wait", "--for=condition=Ready", PATIENCE, "rwd/web"]).await;
-    sandbox.shows(&["get", "rwd", "web"], "Complete").await;
-    let image =
-        r#"[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "web:bad"}]"#;
-    sandbox.ok(&["patch", "rwd/web", "--type=json", "-p", image]).await;
-    sandbox.ok(&["wait", "--for=jsonpath={.status.blockers[0].cause}=ImagePull", PATIENCE, "rwd/web"]).await;
-    sandbox.shows(&["get", "rwd", "web"], "Blocked: ImagePull").await;
-    let described = sandbox.ok(&["describe", "rwd", "web"]).await;
-    assert!(described.contains("RolloutBlocked"), "{described}");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn namespaces() {
     let sandbox = Sandbox::start().await;
