@@ -191,7 +191,7 @@ fn templates_of_the_corpus() {
     check("corpus.json");
 }
 
-/// A manifest without an answer in the file would not be tested. The first line of each says what the answer contains.
+/// A manifest without an answer in the file would not be tested. The answer contains the first line of the manifest.
 #[test]
 fn every_invalid_manifest_has_an_answer() {
     let mut listed = Vec::new();

@@ -32,7 +32,7 @@ impl Companion {
         Self::spawn(name, Command::new(program).args(arguments), log)
     }
 
-    /// Starts a command, whose streams it sets.
+    /// Starts a command, and sets its streams.
     ///
     /// # Errors
     /// As [`Companion::start`].

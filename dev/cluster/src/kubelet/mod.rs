@@ -1,9 +1,9 @@
 //! A fake kubelet: one node, on which every pod "runs" without any container.
 //!
 //! It schedules pods, reports them ready after a while, and removes them when
-//! they are deleted. [`Conventions`] decide what becomes of a pod, and [`world::Life`]
-//! which status shows it, as with the kubelets in memory. Unlike them, it writes no
-//! events.
+//! they are deleted. [`Conventions`] decide what happens to a pod, and [`world::Life`]
+//! decides which status shows it, as with the kubelets in memory. Unlike them, it
+//! writes no events.
 //!
 //! The kubelet has a thread and a runtime of its own, so it outlives the
 //! runtime of the test that started it.

@@ -70,7 +70,7 @@ impl Life {
         self.transitions.set_scheduled(now);
     }
 
-    /// The status that shows this, in a cluster of so many nodes.
+    /// The status that shows this, in a cluster with `nodes` nodes.
     #[must_use]
     pub fn report(&mut self, pod: &Object, shown: Shown, nodes: usize, now: Timestamp) -> Status {
         let parts = Parts { metadata: &pod.metadata, spec: &pod.spec, status: &pod.status };
