@@ -16,9 +16,9 @@ pub(crate) async fn by_those_who_may(site: &Site, full_name: &str) {
     let unprivileged = site.demo(&["create", "token", "stranger"]).await;
     let port = site.operators().iter().find(|seen| seen.ended_in_time.is_none()).unwrap().port;
     assert_eq!(status(port, "/readyz", "").await, 200, "probes have no token");
-    assert_eq!(status(port, "/metrics", "").await, 401);
-    assert_eq!(status(port, "/metrics", "made-up").await, 401);
-    assert_eq!(status(port, "/metrics", unprivileged.trim()).await, 403);
+    for (token, answer) in [("", 401), ("made-up", 401), (unprivileged.trim(), 403)] {
+        assert_eq!(status(port, "/metrics", token).await, answer, "{token}");
+    }
 
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
