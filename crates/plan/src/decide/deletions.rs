@@ -97,10 +97,12 @@ fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> (Deletions, 
     let (mut deleted, mut due) = (Vec::new(), None);
     // S11.5: what may not go is skipped, and nothing goes in its place.
     for (index, set) in candidates.into_iter().take(surplus).filter(|(_, set)| is_idle(set)) {
-        let may_go = clean_up.may_go(set);
-        if may_go > Some(now) {
-            due = due.into_iter().chain(may_go).min();
-        } else if clean_up.writes_to(index) {
+        due = clean_up.may_go(set).filter(|from| *from > now);
+        if due.is_some() {
+            // HC-2: no higher revision goes before it.
+            break;
+        }
+        if clean_up.writes_to(index) {
             // S11.6: upstream deletes by what it saw before it scaled the ReplicaSet up.
             deviations.push("S11.6");
         } else {

@@ -243,18 +243,20 @@ fn apps_v1_keeps_them_all() {
 /// A backup tool that restores older ReplicaSets writes to each one again after it created it (velero#7180).
 #[test]
 fn a_young_set_is_not_cleaned_up() {
-    let restored = |flavour| {
+    let restored = |flavour, young: &str| {
         let mut world = world(flavour).that(|it| it.revision_history_limit = None);
         for (image, revision) in [("old0", "1"), ("old1", "2"), ("old2", "3")] {
             world = world.with(set(image, 0).revision(revision));
         }
         world = world.with(set("a", 3).revision("4").scaled_for("3", "4"));
         while !world.reconcile().is_empty() {}
-        world.find_mut("web-old1").created = world.now - SignedDuration::from_secs(4);
+        world.find_mut(young).created = world.now - SignedDuration::from_secs(4);
         world.that(|it| it.revision_history_limit = Some(1))
     };
-    assert_eq!(deletions(&restored(Flavour::AppsV1).plan()), ["web-old0", "web-old1"], "S11.4");
-    let mut world = restored(Flavour::Rollwright);
+    assert_eq!(deletions(&restored(Flavour::AppsV1, "web-old1").plan()), ["web-old0", "web-old1"], "S11.4");
+    // HC-2: no higher revision goes before it.
+    assert_eq!(deletions(&restored(Flavour::Rollwright, "web-old0").plan()), [""; 0]);
+    let mut world = restored(Flavour::Rollwright, "web-old1");
     let plan = world.plan();
     assert_eq!(deletions(&plan), ["web-old0"], "and no other in the place of the young one (S11.5)");
     world.apply(&plan);
