@@ -51,7 +51,7 @@ async fn a_watch_of_one_kind_falls_silent() {
             let named: Vec<_> = complaints.lines().filter_map(|line| line.split(' ').nth(3)).collect();
             assert_eq!(named, [kind], "{flavour:?}: {complaints}");
             rig.settle("web", HALF_OPEN - SILENT_FOR).await;
-            // It may have settled before, by a read.
+            // The rollout may have settled before, by a read.
             tokio::time::sleep(HALF_OPEN - SILENT_FOR).await;
             assert_eq!(rig.complaints(STALLED_AFTER), "");
             assert_eq!(rig.sizes("web"), [10, 0], "{flavour:?}, {kind}");
