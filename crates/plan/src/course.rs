@@ -32,7 +32,7 @@ use crate::model::status::{BakeRecord, FallbackRecord};
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     pub(crate) situation: Situation,
-    /// What comes before the rollout, if anything does. A pause is none of it: the ladder knows that.
+    /// What comes before the rollout, if anything does. A pause is none of it: `decide/policy.rs` knows that.
     pub(crate) hold: Option<Hold>,
     /// Index of the ReplicaSet that a revert runs: the good one that ran last (FP-6).
     pub(crate) fallback: Option<usize>,

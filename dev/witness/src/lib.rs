@@ -1,5 +1,5 @@
-//! What a user who watches one Deployment and its ReplicaSets would object to: sentences UM-1 to UM-22 of
-//! `docs/internals/invariants.md`, as far as two versions of an object and the acts in between decide them.
+//! What a user who watches one Deployment and its ReplicaSets would object to: those of the sentences UM-1 to UM-22 that
+//! two versions of an object and the acts in between decide. `docs/internals/invariants.md` shows what checks the others.
 //!
 //! The rules read API objects as JSON, and use nothing of the planner, not even its types: a mistake in either would
 //! excuse itself. The simulator and `tests/whole` hold every run to them.

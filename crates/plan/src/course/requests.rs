@@ -1,6 +1,7 @@
 //! What somebody asks of a revision by an annotation of the Deployment (FP-9, SP-6, rollwright.dev only):
 //! [`RETRY`](crate::model::keys::RETRY) tries one that failed again, [`ABORT`](crate::model::keys::ABORT) gives one up,
-//! and [`PROMOTE`](crate::model::keys::PROMOTE) takes one to another step.
+//! and [`PROMOTE`](crate::model::keys::PROMOTE) takes one to another step. This file reads the text; `advance.rs` takes
+//! the step.
 //!
 //! The text is `7`, or `7/` and anything, which makes it another request. That of a promotion is `7/` and the step. The
 //! ReplicaSet remembers the last one, so that each is carried out once.

@@ -13,7 +13,7 @@ use crate::model::selector::LabelSelector;
 use crate::moves::aim::{Aim, Because, Gate};
 use crate::moves::{recreate, scale};
 
-/// The ladder of situations. Its order is the policy (S3.5–S3.10).
+/// The aim in the first situation that holds. The order of the situations is the policy (S3.5–S3.10).
 ///
 /// # Errors
 /// With what the engine has to find out first.
@@ -21,7 +21,6 @@ pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<
     unmixed(view, first_that_holds(view, course, request)?)
 }
 
-/// The first situation of the ladder that holds.
 fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
     let (workload, sets) = (view.workload(), view.sets);
     let (aim, is_stale) = (Aim::of(view, course), sets.is_any_stale(workload.replicas));

@@ -281,7 +281,8 @@ pub enum Requeue {
     OnChange,
     /// Soon, at the queue's own rate: the deadline is less than a second away, or has passed (S9.15).
     Again,
-    /// At this time, one second after the deadline (S9.15).
+    /// At this time: one second after the progress deadline (S9.15), at the end of a step, a bake, or a time in which
+    /// pods are stuck, or when a ReplicaSet is old enough for clean-up.
     Deadline(Timestamp),
     /// At this time, when a status that waits may be written.
     StatusPaced(Timestamp),

@@ -1,6 +1,6 @@
 //! The goal of a reconcile: which ReplicaSet runs, how far it grows, and what holds it up.
 //!
-//! `decide/ladder.rs` chooses it. This module fixes the numbers; `moves.rs` only computes with them.
+//! `decide/policy.rs` chooses it. This module fixes the numbers; `moves.rs` only computes with them.
 
 use jiff::Timestamp;
 

@@ -1,5 +1,5 @@
 //! When a Deployment is requeued if nothing changes: the earliest of all reasons of a plan. No other file of
-//! the planner combines them.
+//! the planner combines them. The engine adds its own (`next.rs`).
 
 use jiff::Timestamp;
 
