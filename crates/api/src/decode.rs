@@ -4,6 +4,8 @@
 //! reduced to a fingerprint. Metadata that anybody may write is read leniently; a spec that
 //! cannot mean anything is refused by field.
 
+mod fields;
+
 use std::iter;
 
 use jiff::Timestamp;
@@ -23,16 +25,8 @@ use serde_json::Value;
 
 use crate::authors::authors;
 use crate::{DeploymentSpec, DeploymentStatus, StrategyType};
-
-/// An object that cannot be understood. It is set aside; others are not affected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {problem}")]
-pub struct Rejected {
-    /// Path of the field.
-    pub field: String,
-    /// What is wrong with it.
-    pub problem: String,
-}
+pub use fields::Rejected;
+use fields::{count, integer, string_map, text};
 
 /// Whether missing fields of a Deployment's spec get the defaults of apps/v1 (S1.1–S1.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -377,34 +371,4 @@ fn controller_uid(metadata: &Value) -> Option<String> {
     let owners = metadata.get("ownerReferences")?.as_array()?;
     let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
     controller.get("uid")?.as_str().map(str::to_owned)
-}
-
-fn text(object: &Value, field: &str) -> String {
-    object.get(field).and_then(Value::as_str).unwrap_or("").to_owned()
-}
-
-fn string_map(value: Option<&Value>) -> Map {
-    let members = value.and_then(Value::as_object).into_iter().flatten();
-    members.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
-}
-
-fn integer(object: &Value, parent: &str, field: &str) -> Result<Option<i64>, Rejected> {
-    match object.get(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => value.as_i64().map(Some).ok_or_else(|| Rejected {
-            field: format!("{parent}.{field}"),
-            problem: format!("must be an integer, not {value}"),
-        }),
-    }
-}
-
-/// As [`integer`], within the 32 bits that the API's types have: the planner's sums rely on it.
-fn count(object: &Value, parent: &str, field: &str) -> Result<Option<i64>, Rejected> {
-    match integer(object, parent, field)? {
-        Some(number) if i32::try_from(number).is_err() => Err(Rejected {
-            field: format!("{parent}.{field}"),
-            problem: format!("must fit into 32 bits, not {number}"),
-        }),
-        number => Ok(number),
-    }
 }

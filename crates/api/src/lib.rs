@@ -26,6 +26,7 @@ pub mod decode;
 pub mod encode;
 #[cfg(feature = "planner")]
 pub mod history;
+mod numbers;
 #[cfg(feature = "planner")]
 mod planner;
 mod rollout;

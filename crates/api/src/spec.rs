@@ -13,14 +13,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::numbers::{INT32_MAX, Share};
 use crate::rules;
 use crate::selector::Selector;
 use crate::status::DeploymentStatus;
 use crate::steps::{SkipStepsFor, UpdateStep};
 use crate::words;
 
-/// Largest value that apps/v1 can hold in its counters and periods.
-pub(crate) const INT32_MAX: i32 = i32::MAX;
 /// A day.
 const MAX_BAKE_SECONDS: i32 = 86_400;
 /// What an author can still survey.
@@ -282,23 +281,6 @@ pub struct RollingUpdate {
     /// Proven.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_steps_for: Option<SkipStepsFor>,
-}
-
-/// The schema of a number of pods or a percentage.
-pub(crate) enum Share {}
-
-impl JsonSchema for Share {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Share".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "x-kubernetes-int-or-string": true, "maximum": INT32_MAX })
-    }
 }
 
 /// Requests a rollback to an earlier revision.

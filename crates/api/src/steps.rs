@@ -7,8 +7,8 @@ use kube_derive::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::numbers::{INT32_MAX, Share};
 use crate::rules;
-use crate::spec::{INT32_MAX, Share};
 use crate::words;
 
 /// One step of a RollingUpdate.

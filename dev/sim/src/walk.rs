@@ -195,11 +195,9 @@ impl Bounds {
             self.bound = known;
             return;
         };
-        let is_same = |known: &Bound| {
-            let is_retried = known.had_failed && !says(set, "Failed");
-            known.uid == set.uid && known.revision == number && !is_retried
-        };
-        let was_there = known.as_ref().is_some_and(|known| known.uid == set.uid && known.revision == number);
+        let is_known = |known: &Bound| known.uid == set.uid && known.revision == number;
+        let is_same = |known: &Bound| is_known(known) && (!known.had_failed || says(set, "Failed"));
+        let was_there = known.as_ref().is_some_and(is_known);
         let [kept, other] = if known.as_ref().is_some_and(is_same) { [known, aside] } else { [aside, known] };
         self.aside = other;
         let mut bound = match kept.filter(is_same) {

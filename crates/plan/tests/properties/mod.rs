@@ -6,6 +6,7 @@
 mod blocked;
 mod invariants;
 mod recipes;
+mod statuses;
 mod stepped;
 mod stories;
 

@@ -6,17 +6,15 @@ use plan::keys::{
 };
 use plan::selector::LabelSelector;
 use plan::template::pod_template_hash;
-use plan::{
-    Condition, Flavour, Map, Pod, RecentRollback, RollbackRecord, SetFailure, SetStatus, Status,
-    Strategy as Rollout, Workload,
-};
+use plan::{Flavour, Map, Pod, SetFailure, SetStatus, Status, Strategy as Rollout, Workload};
 use proptest::prelude::*;
 
+use crate::properties::statuses::status;
 use crate::world::{self, OWNER, Server, World, fingerprint, template};
 
 /// How many ReplicaSets there are at most.
 pub(crate) const SETS_MAX: usize = 8;
-const IMAGES: [&str; 4] = ["a", "b", "c", "d"];
+pub(crate) const IMAGES: [&str; 4] = ["a", "b", "c", "d"];
 
 /// Which numbers there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +86,7 @@ fn rarely() -> impl Strategy<Value = bool> {
     prop::bool::weighted(0.08)
 }
 
-fn count(range: Range) -> BoxedStrategy<i64> {
+pub(crate) fn count(range: Range) -> BoxedStrategy<i64> {
     let max = i64::from(i32::MAX);
     let legal = prop_oneof![
         8 => 0..=12_i64,
@@ -211,71 +209,6 @@ fn set(range: Range) -> impl Strategy<Value = SetRecipe> {
                 age,
                 min_ready_seconds,
             }
-        },
-    )
-}
-
-fn condition() -> impl Strategy<Value = Condition> {
-    let kinds = vec!["Available", "Progressing", "ReplicaFailure", "RollbackRefused", "example.com/Foreign"];
-    let reasons = vec![
-        "NewReplicaSetAvailable",
-        "ReplicaSetUpdated",
-        "ProgressDeadlineExceeded",
-        "DeploymentPaused",
-        "DeploymentResumed",
-        "FailedCreate",
-        "MinimumReplicasAvailable",
-        "RepeatedRollback",
-    ];
-    let (kinds, reasons) = (prop::sample::select(kinds), prop::sample::select(reasons));
-    let statuses = prop::sample::select(vec!["True", "False", "Unknown"]);
-    (kinds, reasons, statuses, prop::option::of(0..=2_000_000_000_i64)).prop_map(
-        |(kind, reason, status, time)| {
-            let time = time.map(|seconds| jiff::Timestamp::from_second(seconds).unwrap());
-            let now = time.unwrap_or(jiff::Timestamp::MIN);
-            let condition = Condition::new(kind, status, reason, "as found".to_owned(), now);
-            Condition { last_update_time: time, last_transition_time: time, ..condition }
-        },
-    )
-}
-
-fn record() -> impl Strategy<Value = RollbackRecord> {
-    let images = || prop::sample::select(IMAGES.to_vec());
-    let time = prop::sample::select(vec!["2026-04-01T11:59:00Z", "2026-04-01T11:00:00Z", "yesterday"]);
-    let recent = (images(), images(), time).prop_map(|(from, to, time)| RecentRollback {
-        time: time.to_owned(),
-        from: fingerprint(from).as_str().to_owned(),
-        to: fingerprint(to).as_str().to_owned(),
-    });
-    let results = prop::sample::select(vec!["RolledBack", "Refused", "RevisionNotFound"]);
-    (0..=4_i64, results, prop::collection::vec(recent, 0..5)).prop_map(|(requested, result, recent)| {
-        let (result, time) = (result.to_owned(), "2026-04-01T11:59:00Z".to_owned());
-        RollbackRecord { requested, revision: requested, result, time, recent, ..RollbackRecord::default() }
-    })
-}
-
-fn status(range: Range) -> impl Strategy<Value = Status> {
-    let conditions = prop::collection::vec(condition(), 0..4);
-    // At the last count there is no other name to take.
-    let last = if range == Range::Legal { 7 } else { i32::MAX };
-    let collisions = prop::option::weighted(0.2, prop::sample::select(vec![0, 1, last]));
-    let counters = (count(range), count(range), count(range), 0..=3_i64);
-    (counters, conditions, collisions, prop::option::weighted(0.3, record())).prop_map(
-        |((replicas, updated, available, generation), mut conditions, collision_count, rollback)| {
-            conditions.sort_by(|a, b| a.kind.cmp(&b.kind));
-            conditions.dedup_by(|a, b| a.kind == b.kind);
-            let mut status = Status {
-                observed_generation: generation,
-                replicas,
-                updated_replicas: updated.min(replicas),
-                ready_replicas: available.min(replicas),
-                available_replicas: available.min(replicas),
-                collision_count,
-                conditions,
-                ..Status::default()
-            };
-            status.ours.rollback = rollback;
-            status
         },
     )
 }

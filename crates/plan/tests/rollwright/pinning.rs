@@ -6,6 +6,7 @@ use plan::{
     Action, Event, Failure, Outcome, Pin, Pod, Strategy, TargetRecord, Trigger, Verdict, after_failure,
 };
 
+use crate::rollwright::failing::come_up;
 use crate::world::{Kstatus, World, fingerprint, ours, set, template};
 
 /// Revision 2 is complete, and revision 1 has no pods: what somebody finds who looks for a way back.
@@ -53,13 +54,8 @@ pub(crate) fn settle(world: &mut World) -> Vec<Event> {
         let is_busy = !plan.actions.is_empty();
         world.apply(&plan);
         events.extend(plan.actions.into_iter().flat_map(|planned| planned.events));
-        let mut has_moved = false;
-        for set in &mut world.observed.sets {
-            has_moved |= set.status.replicas != set.size;
-            let status = &mut set.status;
-            (status.replicas, status.ready, status.available) = (set.size, set.size, set.size);
-            status.observed_generation = set.generation;
-        }
+        let has_moved = world.observed.sets.iter().any(|set| set.status.replicas != set.size);
+        come_up(world, &[]);
         if !is_busy && !has_moved {
             return events;
         }
@@ -127,11 +123,7 @@ fn its_rollout_has_a_record_and_its_end_another() {
                 _ => Vec::new(),
             }));
             world.apply(&plan);
-            for set in &mut world.observed.sets {
-                let status = &mut set.status;
-                (status.replicas, status.ready, status.available) = (set.size, set.size, set.size);
-                status.observed_generation = set.generation;
-            }
+            come_up(world, &[]);
         }
     };
     play(&mut world);
