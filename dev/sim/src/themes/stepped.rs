@@ -210,6 +210,10 @@ fn failing(
     match dice.below(10) {
         0..2 => {
             act(at, Act::Spoil(Spoiled::No));
+            if dice.percent(30) {
+                // Older than the retry, so nothing comes of it.
+                act(at - 1, Act::Promote(Target::All, number + 150));
+            }
             act(at, Act::Retry(number));
         }
         2..6 => {
