@@ -162,10 +162,6 @@ else
 	  $(if $(shell command -v kubectl 2>/dev/null),,--apply examples)
 endif
 
-.PHONY: explore
-explore: ## Visit every state of small Deployments; EXPLORE='--replicas 3 --edits 2' takes another world
-	@$(CARGO) run --quiet --release --package explore -- $(EXPLORE)
-
 # Every target for TIME seconds; what is found lands in target/fuzz. Needs a C++ compiler.
 TIME ?= 60
 .PHONY: fuzz

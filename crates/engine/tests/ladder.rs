@@ -12,7 +12,6 @@ const ALLOWED: [(&str, &str); 10] = [
     ("crates/engine/src/attempt.rs", "the ladder"),
     ("crates/engine/src/reconcile.rs", "a reconcile, for the ladder"),
     ("dev/oracle/src/runner.rs", "recorded cases begin after the ladder"),
-    ("dev/explore/src/door.rs", "exploration visits every state of a reconcile"),
     ("crates/shadow/src/intent.rs", "shadow makes a reconcile over what it has seen, and sends nothing"),
     (
         "crates/cli/src/projection.rs",

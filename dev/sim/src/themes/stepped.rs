@@ -211,7 +211,7 @@ fn failing(
         0..2 => {
             act(at, Act::Spoil(Spoiled::No));
             if dice.percent(30) {
-                // Older than the retry, so nothing comes of it.
+                // This promotion is older than the retry, and has no effect.
                 act(at - 1, Act::Promote(Target::All, number + 150));
             }
             act(at, Act::Retry(number));
