@@ -214,12 +214,17 @@ impl Meant {
         let is_free = is_reverted || is_good && serves;
         // Where somebody deleted the memory of the declared one, what keeps the other pods is chosen again.
         let is_lost = write.truth.bounds.bound.as_ref().is_some_and(|bound| bound.is_lost);
+        // What the user goes back to may be gone: clean-up deletes it in the moment in which he asks for it.
+        let is_made_again = matches!(write.action(), Some(plan::Action::CreateReplicaSet(_)))
+            && !is_reverted
+            && pin(&view.workload).is_none();
+        let is_unasked = !is_free && !is_lost && !is_made_again;
         let grew = format!("{} grew from {from} to {to}", set.name);
         Some(if is_left {
             Err(format!("{grew}, and a user went back from it"))
         } else if !is_free && self.is_aside(write.truth, &uid) {
             Err(format!("{grew}, and a user put it aside"))
-        } else if !is_free && !is_lost && self.left.is_some() && !view.is_scaling() && !is_kept(write, set) {
+        } else if is_unasked && self.left.is_some() && !view.is_scaling() && !is_kept(write, set) {
             Err(format!("{grew} on a way back, and nobody asked for it"))
         } else {
             Ok(())
@@ -263,10 +268,6 @@ fn is_excused(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     let view = write.view();
     // What runs is what the user asks for now; while a failure is held, sizes follow R (FP-10).
     let is_asked_for = view.running_set().is_some_and(|running| running.set.uid == set.uid);
-    // What the user goes back to may be gone: clean-up deletes it in the moment in which he asks for it.
-    let is_made_again = matches!(write.action(), Some(plan::Action::CreateReplicaSet(_)))
-        && !view.is_reverted()
-        && pin(&view.workload).is_none();
     // While two of them have pods, both follow R under a pin.
     let is_scaled = view.is_scaling() && pin(&view.workload).is_some();
     let stays = view.workload.failure_policy.as_ref().is_some_and(|it| it.action == FailureAction::Stay);
@@ -274,7 +275,7 @@ fn is_excused(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     let is_good = |truth: &SetTruth| says(&truth.set, "Good") && truth.active > 0;
     let is_all_there_is = || !write.truth.owned().any(is_good) && is_kept(write, set);
     let without_rules = stays && view.workload.steps.is_empty();
-    is_asked_for || is_made_again || view.is_held() || is_scaled || without_rules || is_all_there_is()
+    is_asked_for || view.is_held() || is_scaled || without_rules || is_all_there_is()
 }
 
 /// Whether the step of the declared ReplicaSet keeps this one.
