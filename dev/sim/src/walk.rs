@@ -36,7 +36,7 @@ fn percent(updated: &IntOrPercent) -> Option<i64> {
 fn pods(updated: &IntOrPercent, replicas: i64) -> i64 {
     match (updated, percent(updated)) {
         (IntOrPercent::Int(pods), _) => *pods,
-        (_, percent) => (percent.unwrap_or(0) * replicas + 99).div_euclid(100),
+        (_, percent) => percent.unwrap_or(0).saturating_mul(replicas).saturating_add(99).div_euclid(100),
     }
 }
 
