@@ -27,8 +27,6 @@ pub(crate) struct History {
     pub(crate) surplus: Deletions,
     /// Those beyond the bound, at the end of a reconcile (NS-2).
     pub(crate) spare: Option<Deletions>,
-    /// When the next one beyond the limit is old enough to go.
-    pub(crate) due: Option<Timestamp>,
 }
 
 /// Some ReplicaSets that go.
@@ -36,6 +34,8 @@ pub(crate) struct History {
 pub(crate) struct Deletions {
     /// Their indices, in order.
     pub(crate) sets: Vec<usize>,
+    /// When the next one is old enough to go.
+    pub(crate) due: Option<Timestamp>,
     /// Whether more should go than may.
     pub(crate) is_short: bool,
     /// Rules from which the choice deviates on purpose.
@@ -64,14 +64,14 @@ pub(crate) fn history(clean_up: &CleanUp<'_>, aim: &Aim, moves: &Moves) -> Histo
     let before = || CleanUp { creation: None, writes: &[], ..*clean_up };
     let room = clean_up.created.and_then(|_| make_room(&before(), &[]));
     let mut gone = room.as_ref().map_or_else(Vec::new, |room| room.sets.clone());
-    let (surplus, due) = if is_over(clean_up.view.workload(), aim, moves) {
+    let surplus = if is_over(clean_up.view.workload(), aim, moves) {
         of_a_complete_rollout(clean_up, &gone)
     } else {
-        (Deletions::default(), None)
+        Deletions::default()
     };
     gone.extend(&surplus.sets);
     let spare = if aim.is_rolling_out(moves) { make_room(clean_up, &gone) } else { None };
-    History { room, surplus, spare, due }
+    History { room, surplus, spare }
 }
 
 /// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused reconcile without a
@@ -84,20 +84,18 @@ fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
     aim.is_rolling_out(moves) && is_at_rest && workload.is_stored_complete()
 }
 
-/// Idle old ReplicaSets beyond the limit, the lowest revisions first (S11.2–S11.6); and when the next one of them is
-/// old enough.
-fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> (Deletions, Option<Timestamp>) {
-    let View { sets, now, .. } = clean_up.view;
-    let surplus = surplus(clean_up.view.workload(), sets, clean_up.kept, gone);
+/// Idle old ReplicaSets beyond the limit, the lowest revisions first (S11.2–S11.6).
+fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> Deletions {
+    let View { observed, sets, now } = clean_up.view;
+    let surplus = surplus(&observed.workload, sets, clean_up.kept, gone);
     if surplus == 0 {
-        return (Deletions::default(), None);
+        return Deletions::default();
     }
-    let (candidates, mut deviations) =
-        sorted(candidates(clean_up.view.workload(), sets, clean_up.kept, gone));
+    let (candidates, mut deviations) = sorted(candidates(&observed.workload, sets, clean_up.kept, gone));
     let (mut deleted, mut due) = (Vec::new(), None);
     // S11.5: what may not go is skipped, and nothing goes in its place.
     for (index, set) in candidates.into_iter().take(surplus).filter(|(_, set)| is_idle(set)) {
-        due = clean_up.may_go(set).filter(|from| *from > now);
+        due = clean_up.old_enough_from(set).filter(|from| *from > now);
         if due.is_some() {
             // HC-2: no higher revision goes before it.
             break;
@@ -109,7 +107,7 @@ fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> (Deletions, 
             deleted.push(index);
         }
     }
-    (Deletions { sets: deleted, is_short: false, deviations }, due)
+    Deletions { sets: deleted, due, is_short: false, deviations }
 }
 
 /// Keeps the number of ReplicaSets bounded although no rollout completes (NS-2): at the cap the lowest revisions among
@@ -138,7 +136,7 @@ fn make_room(clean_up: &CleanUp<'_>, gone: &[usize]) -> Option<Deletions> {
     deviations.extend(pinned.and_then(|wanted| wanted.deviation));
     let is_short = spare.len() < excess;
     let sets = spare.into_iter().take(excess).map(|(index, _)| index).collect();
-    Some(Deletions { sets, is_short, deviations })
+    Some(Deletions { sets, due: None, is_short, deviations })
 }
 
 impl<'a> CleanUp<'a> {
@@ -153,9 +151,9 @@ impl<'a> CleanUp<'a> {
         Self { view, created, upkeep, creation, writes, kept: aim.stays() }
     }
 
-    /// Since when a ReplicaSet is old enough to go, on rollwright.dev: a backup tool that restores older ReplicaSets still
-    /// writes to each one that it has created (velero#7180).
-    fn may_go(&self, set: &ReplicaSet) -> Option<Timestamp> {
+    /// From when on a ReplicaSet is old enough to go, on rollwright.dev (S11.5): a backup tool that restores older
+    /// ReplicaSets still writes to each one that it has created (velero#7180).
+    fn old_enough_from(&self, set: &ReplicaSet) -> Option<Timestamp> {
         let age = self.view.observed.flavour.has_safeguards().then_some(CLEAN_UP_AGE)?;
         set.created.checked_add(age).ok()
     }

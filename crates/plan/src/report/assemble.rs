@@ -141,7 +141,7 @@ fn actions(decisions: &mut Decisions<'_>, report: &mut Report) -> Vec<Planned> {
     if let Some(write) = report.write.take() {
         table.put(report.due.into(), Action::WriteStatus(write), std::mem::take(&mut report.news));
     }
-    let History { room, surplus, spare, .. } = decisions.history;
+    let History { room, surplus, spare } = decisions.history;
     table.delete(Row::Room, room.as_ref(), decisions.view.sets);
     table.delete(Row::Deletions, Some(surplus), decisions.view.sets);
     table.delete(Row::Deletions, spare.as_ref(), decisions.view.sets);

@@ -23,7 +23,7 @@ pub(crate) fn earliest(
     if report.write.is_some() {
         return names;
     }
-    let due = decisions.course.due.into_iter().chain(decisions.history.due).min();
+    let due = decisions.course.due.into_iter().chain(decisions.history.surplus.due).min();
     let judged = due.map_or(Requeue::OnChange, Requeue::Deadline);
     let status = status_until.map_or(Requeue::OnChange, Requeue::StatusPaced);
     let others = judged.earliest(status).earliest(names);
