@@ -4,7 +4,7 @@ use plan::Flavour;
 use plan::keys::REVISION;
 
 use crate::checks::{Verdict, steps};
-use crate::truth::Truth;
+use crate::truth::{SetTruth, Truth};
 use crate::verdict::{Running, running};
 
 /// One active ReplicaSet, the new one, of the right size; all pods available; and the status reports that.
@@ -63,6 +63,9 @@ pub(crate) fn converged(truth: &Truth, flavour: Flavour, is_alone: bool) -> Verd
     if flavour == Flavour::Rollwright {
         standing_is_told(workload, is_new)?;
     }
+    if is_new {
+        history_is_within_its_limit(truth, workload, new)?;
+    }
     annotations_are_copied(workload, &new.set)?;
     revision_is_highest(truth)
 }
@@ -97,6 +100,22 @@ fn failure_is_told(workload: &plan::Workload) -> Verdict {
 fn target_is_told(workload: &plan::Workload, because: Option<&str>) -> Verdict {
     let told = workload.status.ours.target.as_ref().map(|target| target.because.as_str());
     if told == because { Ok(()) } else { Err(format!("status.target {told:?}, and {because:?} is true")) }
+}
+
+/// S11.2: of the old ReplicaSets that nothing needs, no more are left than the limit.
+fn history_is_within_its_limit(truth: &Truth, workload: &plan::Workload, new: &SetTruth) -> Verdict {
+    let Some(limit) = workload.revision_history_limit else { return Ok(()) };
+    let fallback = workload.status.ours.fallback.as_ref().map(|fallback| &fallback.hash);
+    let pinned = workload.pin.as_ref().map(|pin| &pin.hash);
+    let kept = crate::walk::word(&new.set, "kept");
+    let is_needed = |set: &plan::ReplicaSet| {
+        let hash = set.labels.get(plan::keys::HASH_LABEL);
+        hash.is_some() && (hash == fallback || hash == pinned) || kept.as_ref() == Some(&set.name)
+    };
+    let old = truth.owned().filter(|other| other.set.uid != new.set.uid && !is_needed(&other.set));
+    let old: Vec<_> = old.map(|other| other.set.name.clone()).collect();
+    let is_within = i64::try_from(old.len()).is_ok_and(|count| count <= limit);
+    if is_within { Ok(()) } else { Err(format!("{} are left, and {limit} may be", old.join(", "))) }
 }
 
 /// S4.13: the new ReplicaSet has the annotations of the Deployment.

@@ -214,7 +214,7 @@ impl Meant {
         let is_free = is_reverted || is_good && serves;
         // Where somebody deleted the memory of the declared one, what keeps the other pods is chosen again.
         let is_lost = write.truth.bounds.bound.as_ref().is_some_and(|bound| bound.is_lost);
-        // What the user goes back to may be gone: clean-up deletes it in the moment in which he asks for it.
+        // What the user goes back to may be gone: cleanup may delete it just as the user asks for it.
         let is_made_again = matches!(write.action(), Some(plan::Action::CreateReplicaSet(_)))
             && !is_reverted
             && pin(&view.workload).is_none();
