@@ -1,4 +1,4 @@
-//! A selector that is absent at first. That it is fixed once it is set (S1.29), `tests/messages/deployments.json` has.
+//! A selector that is absent at first. `tests/messages/deployments.json` tests that it is fixed once it is set (S1.29).
 
 use serde_json::json;
 

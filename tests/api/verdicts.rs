@@ -5,7 +5,7 @@
 //!
 //! - `Taken`: by both, with the same template
 //! - `Refused`: by both
-//! - `AppsOnly`: taken by apps/v1 only; lists merged by key hold each key once on rollwright.dev
+//! - `AppsOnly`: taken by apps/v1 only, such as a key twice in a list that rollwright.dev merges by key
 //! - `OursOnly`: taken by rollwright.dev only; what is wrong comes to light when a `ReplicaSet` is made of it
 //! - `Unlike`: taken by both, with templates that differ; a null in a map is an empty string in apps/v1, and no entry
 //!   in rollwright.dev

@@ -29,16 +29,17 @@ pub(crate) async fn by_those_who_may(site: &Site, full_name: &str) {
         "subjects": [{"kind": "ServiceAccount", "name": "scraper", "namespace": DEMO}],
     });
     site.kubectl.apply(&binding.to_string()).await.unwrap();
-    becomes(200, port, scraper.trim()).await;
+    becomes(200, port, "/metrics", scraper.trim()).await;
+    becomes(403, port, "/debug/state", scraper.trim()).await;
     site.kubectl.run(&["delete", "clusterrolebinding", "scraper"]).await.unwrap();
-    becomes(403, port, scraper.trim()).await;
+    becomes(403, port, "/metrics", scraper.trim()).await;
 }
 
 /// An answer may be remembered for some seconds.
-async fn becomes(expected: u16, port: u16, token: &str) {
-    let what = format!("{expected} for the scraper");
+async fn becomes(expected: u16, port: u16, path: &str, token: &str) {
+    let what = format!("{expected} for the scraper at {path}");
     let answers = async || {
-        let status = status(port, "/metrics", token).await;
+        let status = status(port, path, token).await;
         if status == expected { Ok(()) } else { Err(NotYet(status.to_string())) }
     };
     wait_for(&what, DEADLINE, answers).await.unwrap();

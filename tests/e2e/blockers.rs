@@ -270,6 +270,7 @@ async fn rights_that_are_lacking(world: World) -> Outcome {
 }
 
 /// What a container printed last may be a secret. What somebody else writes into the status does not stay there.
+/// `/debug/state` shows the watches and the queue.
 async fn last_words_on_request_only(world: World) -> Outcome {
     let secret = "password=hunter2";
     let crash = |image: &str| {

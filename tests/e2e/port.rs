@@ -1,4 +1,4 @@
-//! The port of an operator: what clients cost. Who may read it, tests/chart/scrape.rs has.
+//! What clients of an operator's port cost. tests/chart/scrape.rs tests who may read it.
 
 use std::path::Path;
 use std::time::Duration;

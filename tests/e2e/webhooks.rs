@@ -37,7 +37,7 @@ async fn sidecar(world: World) -> Outcome {
     endure(&world, webhook, true).await
 }
 
-/// As policies that pin images to digests do (policy-controller#1105, where one template had 4,574 ReplicaSets).
+/// Policies that pin images to digests do this (policy-controller#1105: one template had 4,574 ReplicaSets).
 async fn registry(world: World) -> Outcome {
     let webhook = Webhook::install(&world.client(), Behaviour::RewriteRegistry, &world.namespace).await?;
     endure(&world, webhook, true).await

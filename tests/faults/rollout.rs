@@ -107,8 +107,7 @@ impl<'a> Rollout<'a> {
         same("requests out of shape", shapes::violations(&journal), Vec::<String>::new())?;
         let (writes, injected) = (journal.writes().count(), journal.faults());
         let faults = usize::try_from(injected).unwrap_or(usize::MAX);
-        let writes_max =
-            WRITES_MAX * self.rollouts.max(1) + WRITES_PER_FAULT * faults + recovery.as_secs() as usize;
+        let writes_max = WRITES_MAX * self.rollouts + WRITES_PER_FAULT * faults + recovery.as_secs() as usize;
         ensure(writes <= writes_max, &format!("at most {writes_max} writes"), writes)?;
         rig.proxy.clear_journal();
         self.rollouts = 0;

@@ -128,7 +128,7 @@ impl Suite {
             Ok(Err(_)) => "the scenario panicked; see above".to_owned(),
             Err(_) => format!("the scenario did not end within {SCENARIO_DEADLINE:?}"),
         };
-        // The runner reports at the end, which may be half an hour from now.
+        // The runner reports at the end, which may be minutes from now.
         eprintln!("{}: {failure}", scenario.name);
         let report = rig.diagnosis().await;
         rig.tidy().await;

@@ -180,8 +180,8 @@ async fn it_ends_with_its_command() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("namespace/default"), "{output:?}");
 }
 
-/// The promise is a second and 40 MB, for a release build. This build is slower, and the machine
-/// may be busy: one quick start of three counts.
+/// The promise is a second and 40 MB, for a release build. This build is slower and larger, since most dependencies are
+/// not optimized, and the machine may be busy: one quick start of three counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn it_is_up_soon_and_small() {
     let mut fastest = Duration::MAX;
@@ -191,7 +191,6 @@ async fn it_is_up_soon_and_small() {
         sandbox.ok(&["apply", "-f", &place::path("examples")]).await;
         sandbox.ok(&["wait", "--for=condition=Available", PATIENCE, "rwd", "--all"]).await;
         if let Some(kilobytes) = sandbox.resident_kilobytes() {
-            // Dependencies are not optimized here; what is released needs less.
             assert!(kilobytes < 56 * 1024, "{kilobytes} kB resident");
         }
     }

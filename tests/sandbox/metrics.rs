@@ -17,9 +17,9 @@ const ELECTED_ONLY: &str = "leader_election_master_status";
 const SHARDS_ONLY: &str = "rollwright_namespaces";
 /// Has a series, and so labels, while a rollout is blocked; `causes.rs` looks at it.
 const BLOCKED_ONLY: &str = "rollwright_rollout_blocked";
-/// The same while another revision runs than the declared one.
+/// The same while another revision runs than the declared one; src/serve/objects/tests.rs looks at it.
 const DIVERGED_ONLY: &str = "rollwright_deployment_diverged";
-/// The same while a rollout waits for a promotion.
+/// The same while a rollout waits for a promotion; src/serve/objects/tests.rs looks at it.
 const AWAITING_ONLY: &str = "rollwright_rollout_awaits_promotion";
 /// Where words that look like these begin, the name of a metric follows.
 const PREFIXES: [&str; 6] =

@@ -28,6 +28,7 @@ async fn rollbacks_whose_writes_fail() {
         let rig = up(flavour).await;
         rig.set_image("web", "app:v2").await;
         rig.settle("web", SOON).await;
+        rig.faults.take_writes();
         rig.faults.arm(on, fault, TIMES);
         let request = match flavour {
             Flavour::Rollwright => json!({ "spec": { "rollbackTo": { "revision": 1 } } }),
@@ -39,6 +40,12 @@ async fn rollbacks_whose_writes_fail() {
             containers[0]["image"] == "app:v1"
         })
         .await;
+        let writes = rig.faults.take_writes();
+        let first = writes.iter().find(|write| write.contains("/deployments/"));
+        assert!(
+            first.is_some_and(|write| write.ends_with("/deployments/web")),
+            "the rollback met it: {writes:#?}"
+        );
         rig.settle("web", SOON.saturating_sub(took)).await;
         assert_eq!(rig.sizes("web"), [10, 0], "{flavour:?}, {fault:?}");
     }

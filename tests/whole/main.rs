@@ -260,9 +260,17 @@ async fn watches_that_bring_no_json() {
         for number in [2, 4] {
             rig.set_image("web", &format!("app:v{number}")).await;
             rig.half_way("web").await;
+            let before = rig.faults.reads().len();
             rig.faults.garble();
             rig.set_image("web", &format!("app:v{}", number + 1)).await;
             rig.settle("web", SOON).await;
+            let reads = rig.faults.reads();
+            for list in ["v1/deployments?", "v1/replicasets?"] {
+                assert!(
+                    reads[before..].iter().any(|(_, read)| read.contains(list)),
+                    "no new {list}: {reads:?}"
+                );
+            }
         }
         is_quiet(&rig).await;
     }

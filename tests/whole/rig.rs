@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::{ApiServer, Shared};
+use k8s_openapi::api::apps::v1::ReplicaSet;
 use kube::Api;
 use kube::api::{
     ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
@@ -41,9 +42,9 @@ pub(super) struct Rig {
     operator: Option<Operator>,
 }
 
-/// Starts an operator as `rollwright run` does.
-fn start(flavour: Flavour, faults: &Faulty, is_elected: bool) -> Operator {
-    start_with(flavour, faults, &[&format!("--leader-elect={is_elected}")])
+/// Starts an operator that needs no election, as `rollwright run` does.
+fn start(flavour: Flavour, faults: &Faulty) -> Operator {
+    start_with(flavour, faults, &["--leader-elect=false"])
 }
 
 fn start_with(flavour: Flavour, faults: &Faulty, flags: &[&str]) -> Operator {
@@ -59,14 +60,14 @@ impl Rig {
     /// With an operator that needs no election.
     pub(super) fn new(flavour: Flavour) -> Self {
         let mut rig = Self::without_operator(flavour);
-        rig.operator = Some(start(flavour, &rig.faults, false));
+        rig.operator = Some(start(flavour, &rig.faults));
         rig
     }
 
     /// The same, with pods that take so long to become ready and to end.
     pub(super) fn with_pods(flavour: Flavour, ready_after: Duration, terminate_after: Duration) -> Self {
         let mut rig = Self::without_operator_and_with_pods(flavour, ready_after, terminate_after);
-        rig.operator = Some(start(flavour, &rig.faults, false));
+        rig.operator = Some(start(flavour, &rig.faults));
         rig
     }
 
@@ -118,7 +119,7 @@ impl Rig {
 
     /// The operator ends as it does when its process gets a signal, and another starts.
     pub(super) async fn restart(&mut self) {
-        let next = start(self.flavour, &self.faults, false);
+        let next = start(self.flavour, &self.faults);
         if let Some(ended) = self.operator.replace(next) {
             ended.end().await;
         }
@@ -270,33 +271,37 @@ impl Rig {
 
     /// Another Deployment becomes an owner of the ReplicaSets too, one that does not control them.
     pub(super) async fn share_sets(&self, name: &str, other: &str) {
-        let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(self.client.clone());
         let uid = self.object(other).await["metadata"]["uid"].as_str().unwrap().to_owned();
-        for mut set in sets.list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap() {
+        for mut set in self.sets(name).await {
             let owners = set.metadata.owner_references.as_mut().unwrap();
             let mut owner = owners[0].clone();
             (owner.name, owner.uid, owner.controller) = (other.to_owned(), uid.clone(), None);
             owners.push(owner);
             let name = set.metadata.name.clone().unwrap();
-            sets.replace(&name, &PostParams::default(), &set).await.unwrap();
+            self.set_api().replace(&name, &PostParams::default(), &set).await.unwrap();
         }
     }
 
     /// How many owners each ReplicaSet of a Deployment has.
     pub(super) async fn owners_of_sets(&self, name: &str) -> Vec<usize> {
-        let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(self.client.clone());
-        let selected = ListParams::default().labels(&format!("app={name}"));
-        let sets = sets.list(&selected).await.unwrap().items;
+        let sets = self.sets(name).await;
         sets.into_iter().map(|set| set.metadata.owner_references.unwrap_or_default().len()).collect()
     }
 
     /// Somebody else changes the ReplicaSets of a Deployment.
     pub(super) async fn patch_sets(&self, name: &str, patch: Value) {
-        let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(self.client.clone());
-        for set in sets.list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap() {
+        for set in self.sets(name).await {
             let name = set.metadata.name.unwrap();
-            sets.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+            self.set_api().patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
         }
+    }
+
+    fn set_api(&self) -> Api<ReplicaSet> {
+        Api::default_namespaced(self.client.clone())
+    }
+
+    async fn sets(&self, name: &str) -> Vec<ReplicaSet> {
+        self.set_api().list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap().items
     }
 
     /// This many pods of a Deployment go together.

@@ -62,6 +62,8 @@ async fn without_pods_a_rolling_update_goes_on() {
         rig.set_image("anew", "app:v2").await;
         rig.set_image("web", "app:v2").await;
         rig.settle("web", A_WHILE).await;
+        let new = rig.sizes("anew").iter().sum::<i64>();
+        assert_eq!(new, 0, "a Recreate waits until it knows the pods");
         assert!(rig.faults.heal() > 0, "nobody asked for pods");
         rig.settle("anew", SOON).await;
     }

@@ -13,6 +13,8 @@
 //! - Rules have no cost limit.
 //! - An invalid value that has not changed is accepted silently; the server warns of a rule that fails so.
 //! - Of pods only what [`built_in`] names is checked, and their unknown fields are kept.
+//! - What server-side apply refuses because it does not fit the schema, in words of its own, is not here.
+//! - Finalizers without a domain get no warning.
 //! - What a server answers before it reads the object (unknown versions, names that differ from the
 //!   URL, conflicts) is the task of the code that serves requests.
 //!

@@ -150,6 +150,7 @@ fn check(name: &str) {
     let file = file(name);
     let server = Server::new();
     let cases = file["cases"].as_array().unwrap();
+    assert!(!cases.is_empty(), "{name}");
     let mut wrong = Vec::new();
     for case in cases {
         let answer = ask(&server, &file["base"], case);

@@ -111,7 +111,7 @@ fn a_difference_is_found() {
     }
 }
 
-/// A client-side apply keeps it in an annotation of at most 256 KiB.
+/// A client-side apply keeps it in an annotation of at most 256 KiB; this bound shows growth early.
 #[test]
 fn it_can_be_applied_by_the_client() {
     let definition = crd(None).unwrap().to_string();

@@ -58,14 +58,19 @@ impl Companion {
         self.process.ended()
     }
 
-    /// Asks it to end (SIGTERM), and kills it if it does not within `grace`. Returns whether it did.
+    /// Asks it to end (SIGTERM), and kills it after `grace`. Returns whether it ended in time.
+    ///
+    /// The process ends before the watchdog is let go, which would kill whatever has its pid by then.
     pub fn stop(&mut self, grace: Duration) -> bool {
-        self.process.stop(grace)
+        let in_time = self.process.stop(grace);
+        self.watchdog.guard(&[]);
+        in_time
     }
 
     /// Ends it as a crash would (SIGKILL).
     pub fn kill(&mut self) {
         self.process.kill();
+        self.watchdog.guard(&[]);
     }
 
     /// An error with the end of its log, if it ended by itself.
@@ -78,10 +83,8 @@ impl Companion {
 }
 
 impl Drop for Companion {
-    /// The process ends before the watchdog is let go, which would kill whatever has its pid by then.
     fn drop(&mut self) {
-        self.process.stop(STOP_GRACE);
-        self.watchdog.guard(&[]);
+        self.stop(STOP_GRACE);
     }
 }
 

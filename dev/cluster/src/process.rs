@@ -79,7 +79,7 @@ impl Process {
         Some(status.code().unwrap_or(-1))
     }
 
-    /// Asks the process to end, and ends it when it has not after `grace`. Returns whether it had.
+    /// Asks the process to end, and kills it after `grace`. Returns whether it ended in time.
     pub(crate) fn stop(&mut self, grace: Duration) -> bool {
         self.signal(Signal::TERM);
         // A process stopped by SIGSTOP would never see the request.

@@ -6,8 +6,6 @@ use world::Behaviour;
 use crate::credentials::random_suffix;
 use crate::webhook::{Registration, Verdict};
 
-const TEMPLATE: &str = "/spec/template";
-
 /// Registration for the `ReplicaSets` of one namespace.
 pub(super) fn registration(behaviour: Behaviour, namespace: &str) -> Registration {
     let sees_updates = behaviour == Behaviour::AppendEnv;
@@ -22,8 +20,7 @@ pub(super) fn judge(behaviour: Behaviour, request: &Value) -> Verdict {
         let message = "admission webhook \"test.rollwright.dev\" does not support dry run".to_owned();
         return Verdict::Deny { code: 400, message };
     }
-    let template = request.get("object").and_then(|object| object.pointer(TEMPLATE));
-    let Some(mut template) = template.cloned() else { return Verdict::Allow };
+    let Some(mut template) = request.pointer("/object/spec/template").cloned() else { return Verdict::Allow };
     behaviour.change(&mut template, &random_suffix());
-    Verdict::Patch(vec![json!({"op": "replace", "path": TEMPLATE, "value": template})])
+    Verdict::Patch(vec![json!({"op": "replace", "path": "/spec/template", "value": template})])
 }

@@ -82,7 +82,7 @@ impl Admission for Webhook {
 }
 
 impl Behaviour {
-    /// Changes a template. No two calls have the same `nonce`.
+    /// Changes a template. The caller gives each call another `nonce`.
     pub fn change(self, template: &mut Value, nonce: &str) {
         match self {
             Self::AddSidecar | Self::RefuseDryRun => add_sidecar(template),

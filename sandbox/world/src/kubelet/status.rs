@@ -149,7 +149,7 @@ impl Report {
         Self { before, metadata, spec, shown, transitions, address, nodes, now, start }
     }
 
-    /// Its pod may have got the node a moment ago, after it was read.
+    /// Whether the pod has a node. Its spec may have been read before it got one.
     fn has_node(&self) -> bool {
         !matches!(self.shown.shape, Shape::Unschedulable { .. })
     }

@@ -18,9 +18,9 @@ fn at(second: i64) -> Timestamp {
     Timestamp::new(1_767_225_600 + second, 700_000_000).unwrap()
 }
 
-fn pod(images: &[&str], node: Option<&str>) -> Object {
+fn pod(images: &[&str]) -> Object {
     let containers: Vec<Value> = images.iter().map(|image| json!({"name": image, "image": image})).collect();
-    let spec = json!({"containers": containers, "nodeName": node});
+    let spec = json!({"containers": containers});
     let others = json!({"phase": "Pending", "conditions": [{"type": "Theirs", "status": "True"}]});
     Object::from_value(
         crate::Resource::Pods,
@@ -41,19 +41,20 @@ fn restarts_in(status: &Value) -> u64 {
 #[test]
 fn reports_say_what_their_json_says() {
     for images in [&["app:1"][..], &["crash:1", "app:1"], &[]] {
-        for node in [None, Some("node-1")] {
-            let pod = pod(images, node);
-            let mut transitions = Transitions::default();
-            for (second, shape) in (0..).zip(SHAPES.into_iter().chain([Shape::Ready, Shape::Ready])) {
-                for (gates_met, restarts) in [(true, 0), (false, 3), (true, 3)] {
-                    let shown = Shown { shape, gates_met, restarts, ended: None };
-                    let report = Report::new(&parts(&pod), shown, &mut transitions, 1, 3, at(second));
-                    let json = report.to_json();
-                    let what = format!("{images:?} {node:?} {shown:?} {json}");
-                    assert_eq!(report.state(), Status::from(json.clone()).pod(), "{what}");
-                    assert_eq!(report.restarts().unwrap_or(0), restarts_in(&json), "{what}");
-                    assert_eq!(json["conditions"][0]["type"], "Theirs", "{what}");
-                }
+        let pod = pod(images);
+        let mut transitions = Transitions::default();
+        for (second, shape) in (0..).zip(SHAPES.into_iter().chain([Shape::Ready, Shape::Ready])) {
+            for (gates_met, restarts) in [(true, 0), (false, 3), (true, 3)] {
+                let shown = Shown { shape, gates_met, restarts, ended: None };
+                let report = Report::new(&parts(&pod), shown, &mut transitions, 1, 3, at(second));
+                let json = report.to_json();
+                let what = format!("{images:?} {shown:?} {json}");
+                assert_eq!(report.state(), Status::from(json.clone()).pod(), "{what}");
+                assert_eq!(report.restarts().unwrap_or(0), restarts_in(&json), "{what}");
+                assert_eq!(json["conditions"][0]["type"], "Theirs", "{what}");
+                // The pod was read before it got its node.
+                let is_scheduled = !matches!(shape, Shape::Unschedulable { .. });
+                assert_eq!(json.get("startTime").is_some(), is_scheduled, "{what}");
             }
         }
     }
@@ -61,7 +62,7 @@ fn reports_say_what_their_json_says() {
 
 #[test]
 fn a_container_beside_one_that_crashes_runs() {
-    let pod = pod(&["crash:1", "app:1"], Some("node-1"));
+    let pod = pod(&["crash:1", "app:1"]);
     let shown = Shown { shape: Shape::Crashing, gates_met: true, restarts: 3, ended: None };
     let status = Report::new(&parts(&pod), shown, &mut Transitions::default(), 1, 3, at(0)).to_json();
     let beside = &status["containerStatuses"][1];
@@ -71,7 +72,7 @@ fn a_container_beside_one_that_crashes_runs() {
 /// Reports stand on what others wrote, not on each other: a pod that crashes for days stays small.
 #[test]
 fn reports_do_not_pile_up() {
-    let mut pod = pod(&["crash:1"], None);
+    let mut pod = pod(&["crash:1"]);
     let others = Arc::clone(&pod.status);
     let mut transitions = Transitions::default();
     let waits =
