@@ -186,11 +186,11 @@ fn diverged(out: &mut Vec<u8>, shown: &[Shown]) {
     head(out, "rollwright_deployment_diverged", help);
     for (api, workload) in each(shown) {
         let (namespace, deployment) = (&workload.namespace, &workload.name);
-        let because = workload.status.ours.target.as_ref().map_or("", |target| target.because.as_str());
-        if !because.is_empty() && is_word(because) {
+        let reason = workload.status.ours.target.as_ref().map_or("", |target| target.reason.as_str());
+        if !reason.is_empty() && is_word(reason) {
             let _ = writeln!(
                 out,
-                "rollwright_deployment_diverged{{api=\"{api}\",namespace=\"{namespace}\",deployment=\"{deployment}\",because=\"{because}\"}} 1",
+                "rollwright_deployment_diverged{{api=\"{api}\",namespace=\"{namespace}\",deployment=\"{deployment}\",reason=\"{reason}\"}} 1",
             );
         }
     }

@@ -142,7 +142,7 @@ async fn a_pin_leaves_the_template(world: World) -> Outcome {
     expect(&tool, "why web", FAILED, words).await?;
     expect(&tool, "why web", FAILED, "kubectl rollwright unpin deployment.rollwright.dev/web").await?;
     expect(&tool, "get web", DONE, "runs revision 1: Pinned (INC-4711)").await?;
-    let column = world.get("web").await?.text("/status/state").to_owned();
+    let column = world.get("web").await?.text("/status/display/summary").to_owned();
     same("the column STATUS of kubectl", column.as_str(), "Pinned")?;
     expect(&tool, "list --pinned", DONE, &column).await?;
     expect(&tool, "list --blocked --rolling", DONE, "No Deployments found.").await?;

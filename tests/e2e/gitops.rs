@@ -148,7 +148,7 @@ impl Applier {
         reverted(world, &self.deployment("revert"), "app:v1").await?;
         let pin = runs(world, &self.deployment("pin"), "app:v1").await?;
         let expected = hash(world, &self.deployment("pin"), "app:v1").await?;
-        same("the pin", pin.text("/spec/pin/hash"), expected.as_str())?;
+        same("the pin", pin.text("/spec/pin/podTemplateHash"), expected.as_str())?;
         let expected = Some("hand").filter(|_| !self.takes_over);
         same("what kubectl wrote", pin.annotation("by"), expected)?;
         let retry = world.complete(&self.deployment("retry")).await?;
@@ -221,7 +221,7 @@ async fn runs(world: &World, name: &str, image: &str) -> Outcome<Deployment> {
     let hash = hash(world, name, image).await?;
     world
         .wait_until(name, &format!("{image} running"), |it| {
-            let target = it.value.pointer("/status/target/hash").and_then(Value::as_str);
+            let target = it.value.pointer("/status/target/podTemplateHash").and_then(Value::as_str);
             let is_whole =
                 ["replicas", "availableReplicas"].iter().all(|count| it.status(count) == it.replicas());
             // None of the declared revision is left.

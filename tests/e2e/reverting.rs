@@ -76,8 +76,8 @@ pub(crate) async fn reverted(world: &World, name: &str, image: &str) -> Outcome<
         let all = ["replicas", "readyReplicas", "availableReplicas"];
         let none = ["updatedReplicas", "unavailableReplicas", "terminatingReplicas"];
         web.is_observed()
-            && ["Reverted", "Aborted"].contains(&web.text("/status/target/because"))
-            && web.text("/status/target/hash") == hash
+            && ["Reverted", "Aborted"].contains(&web.text("/status/target/reason"))
+            && web.text("/status/target/podTemplateHash") == hash
             && all.iter().all(|count| web.status(count) == web.replicas())
             && none.iter().all(|count| web.status(count) == 0)
             && told(web).first().is_some_and(|newest| {
@@ -102,7 +102,7 @@ fn is_reported(web: &Deployment, revision: i64, declared: i64) -> Outcome {
     let number = |field: &str| web.value["status"]["target"][field].as_i64();
     same("the revision that runs", number("revision"), Some(revision))?;
     same("the declared one", number("declaredRevision"), Some(declared))?;
-    same("the column STATUS", web.text("/status/state"), "Reverted")
+    same("the column STATUS", web.text("/status/display/summary"), "Reverted")
 }
 
 /// What docs/concepts/failure-policy.md plays in the sandbox has the same end on a real API server.
@@ -146,7 +146,7 @@ async fn retried_and_aborted_by_command(world: World) -> Outcome {
     expect(&tool, "why web", FAILED, "Next: kubectl rollwright retry deployment.rollwright.dev/web -n")
         .await?;
     expect(&tool, "get web", DONE, "runs revision 1: Reverted").await?;
-    same("the column STATUS", world.get("web").await?.text("/status/state"), "Reverted")?;
+    same("the column STATUS", world.get("web").await?.text("/status/display/summary"), "Reverted")?;
     expect(&tool, "list --reverted", DONE, "Reverted").await?;
     expect(&tool, "list --blocked --pinned", DONE, "No Deployments found.").await?;
     expect(&tool, "diff web", DONE, "+++ revision 2 (declared)").await?;

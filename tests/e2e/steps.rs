@@ -42,7 +42,7 @@ async fn rests(world: &World, words: &str) -> Outcome<Deployment> {
     let web = world.wait_until("web", &format!("a rest at step {words}"), is_there).await?;
     same("Progressing", web.progressing(), ("Unknown".to_owned(), "RestingAtStep".to_owned()))?;
     same("Ready", web.condition("Ready").status.as_str(), "False")?;
-    same("the column STATUS", web.text("/status/state"), "Resting")?;
+    same("the column STATUS", web.text("/status/display/summary"), "Resting")?;
     Ok(web)
 }
 
@@ -50,8 +50,8 @@ async fn rests(world: &World, words: &str) -> Outcome<Deployment> {
 /// operator writes nothing.
 async fn promoted_by_hand_and_on_the_command_line(world: World) -> Outcome {
     let tool = tool(&world)?;
-    let timed = json!({"updated": "50%", "pause": {"seconds": 600}});
-    let steps = json!([{"updated": 1, "pause": {"until": "Promoted"}}, timed, {"updated": "75%"}]);
+    let timed = json!({"updated": "50%", "waitSeconds": 600});
+    let steps = json!([{"updated": 1, "approval": "Required"}, timed, {"updated": "75%"}]);
     world.roll_out(&Manifest::new("web", 4).spec("strategy", &strategy(&steps))).await?;
     judged(&world, "app:v1", "Good").await?;
     expect(&tool, "promote web", FAILED, "there is nothing to promote").await?;
@@ -61,7 +61,7 @@ async fn promoted_by_hand_and_on_the_command_line(world: World) -> Outcome {
     expect(&tool, "status web --timeout=60s", PAUSED, words).await?;
     expect(&tool, "why web", PAUSED, "rests until somebody promotes it").await?;
     expect(&tool, "get web", DONE, "step 1 of 4").await?;
-    expect(&tool, "promote web --to=some", USAGE, "--to some is no step").await?;
+    expect(&tool, "promote web --to=some", USAGE, "--to some names no step").await?;
     rests(&world, "1 of 4: 1 of 4 updated, rests until somebody promotes it").await?;
     ensure_quiet(&world, QUIET).await?;
 
@@ -93,9 +93,12 @@ async fn promoted_by_hand_and_on_the_command_line(world: World) -> Outcome {
 async fn wrong_steps_are_refused(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 1)).await?;
     for (step, text) in [
-        (json!({"pause": {"seconds": 600}}), "steps[0].updated: Required value"),
-        (json!({"updated": 1, "pause": {"until": "Later"}}), "supported values: \"Promoted\""),
-        (json!({"updated": 1, "pause": {"seconds": 0}}), "greater than or equal to 1"),
+        (json!({"waitSeconds": 600}), "steps[0].updated: Required value"),
+        (
+            json!({"updated": 1, "approval": "Later"}),
+            "steps[0].approval: Invalid value: \"Later\": must be Required",
+        ),
+        (json!({"updated": 1, "waitSeconds": 0}), "greater than or equal to 1"),
     ] {
         let refused =
             world.patch("web", &json!({"spec": {"strategy": strategy(&json!([step]))}})).await.err();
@@ -103,13 +106,15 @@ async fn wrong_steps_are_refused(world: World) -> Outcome {
         let is_named = said.contains(text) && said.contains("spec.strategy.rollingUpdate.steps[0]");
         ensure(is_named, &format!("\"{text}\" for {step}"), &said)?;
     }
-    // A pause without an end. (A merge patch has no nulls in lists: the server takes them for fields to remove.)
-    let empty = strategy(&json!([{"updated": 1, "pause": null}]));
-    let empty = Manifest::new("other", 1).spec("strategy", &empty).json(world.flavour).to_string();
-    for words in [&["create", "-f", "-"][..], &["apply", "--server-side", "-f", "-"]] {
-        let refused = world.kubectl.output(words, &empty).await?;
-        let text = "steps[0].pause: Invalid value: may not be empty: write {until: Promoted}";
-        ensure(!refused.success && refused.stderr.contains(text), text, &refused)?;
+    // (A merge patch has no nulls in lists: the server takes them for fields to remove.)
+    for field in ["approval", "waitSeconds"] {
+        let empty = strategy(&json!([{"updated": 1, field: null}]));
+        let empty = Manifest::new("other", 1).spec("strategy", &empty).json(world.flavour).to_string();
+        for words in [&["create", "-f", "-"][..], &["apply", "--server-side", "-f", "-"]] {
+            let refused = world.kubectl.output(words, &empty).await?;
+            let text = "steps[0]: Invalid value: approval and waitSeconds may not be empty: write approval: Required";
+            ensure(!refused.success && refused.stderr.contains(text), text, &refused)?;
+        }
     }
     Ok(())
 }

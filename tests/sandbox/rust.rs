@@ -23,7 +23,8 @@ async fn the_example_in_rust_rolls_out_and_back() {
     let api: Api<Deployment> = Api::default_namespaced(Client::try_from(config).unwrap());
     tokio::time::timeout(DEADLINE, example::roll_out_and_back(&api)).await.unwrap().unwrap();
     let status = api.get("web").await.unwrap().status.unwrap();
-    assert_eq!(status.images.as_deref(), Some("nginx:1.28"));
-    assert_eq!((status.revision, status.ready.as_deref()), (Some(3), Some("3/3")));
+    let display = status.display.unwrap();
+    assert_eq!(display.images.as_deref(), Some("nginx:1.28"));
+    assert_eq!((status.revision, display.ready.as_deref()), (Some(3), Some("3/3")));
     assert_eq!(status.rollback.unwrap().result, Some(RollbackResult::RolledBack));
 }

@@ -82,18 +82,18 @@ async fn a_clock_that_jumps_ends_no_bake() {
         .await;
     rig.set_image("web", "app:v2").await;
     rig.settle("web", Duration::from_secs(60)).await;
-    let took = lasts(&rig, "/status/bake").await;
+    let took = lasts(&rig, "/status/memory/bake").await;
     assert!((1190..1215).contains(&took), "{took} s");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_jumps_ends_no_step() {
     let rig = up(Flavour::Rollwright).await;
-    let steps = json!([{ "updated": 1, "pause": { "seconds": 1200 } }]);
+    let steps = json!([{ "updated": 1, "waitSeconds": 1200 }]);
     rig.patch("web", json!({ "spec": { "strategy": { "rollingUpdate": { "steps": steps } } } })).await;
     rig.set_image("web", "app:v2").await;
     tokio::time::sleep(Duration::from_secs(10)).await;
-    let took = lasts(&rig, "/status/rollout/restingSince").await;
+    let took = lasts(&rig, "/status/rollout/restStartTime").await;
     assert!((1180..1215).contains(&took), "{took} s");
 }
 
@@ -118,12 +118,12 @@ async fn restarts_do_not_prolong_a_deadline() {
 #[tokio::test(start_paused = true)]
 async fn restarts_leave_the_time_of_a_step() {
     let mut rig = up(Flavour::Rollwright).await;
-    let steps = json!([{ "updated": 1, "pause": { "seconds": 1200 } }]);
+    let steps = json!([{ "updated": 1, "waitSeconds": 1200 }]);
     rig.patch("web", json!({ "spec": { "strategy": { "rollingUpdate": { "steps": steps } } } })).await;
     rig.set_image("web", "app:v2").await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     let begin = Instant::now();
-    let rests = async |rig: &Rig| rig.object("web").await.pointer("/status/rollout/restingSince").is_some();
+    let rests = async |rig: &Rig| rig.object("web").await.pointer("/status/rollout/restStartTime").is_some();
     while rests(&rig).await {
         tokio::time::sleep(Duration::from_secs(20)).await;
         rig.restart().await;

@@ -68,7 +68,7 @@ async fn aborts_whose_writes_fail() {
         rig.patch("web", json!({ "metadata": { "annotations": { ABORT: "2" } } })).await;
         recovers(&rig, on, fault, async || {
             let status = &rig.object("web").await["status"];
-            let is_told = status["target"]["because"] == "Aborted" && status["availableReplicas"] == 10;
+            let is_told = status["target"]["reason"] == "Aborted" && status["availableReplicas"] == 10;
             is_told && rig.sizes("web") == [10, 0]
         })
         .await;

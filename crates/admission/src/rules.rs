@@ -271,15 +271,14 @@ fn seen_by_rules(schema: &Schema, value: &Value) -> CelValue {
         }
         Value::Object(entries) => {
             let fixed = !schema.properties.is_empty();
-            let seen = entries
-                .iter()
-                .filter(|(_, value)| !(fixed && value.is_null()))
-                .filter_map(|(name, value)| {
-                    let below = schema.entry(name)?;
-                    Some((Key::String(Arc::new(name.clone())), seen_by_rules(below, value)))
-                })
-                .collect();
-            CelValue::Map(CelMap { map: Arc::new(seen) })
+            let seen = entries.iter().filter_map(|(name, value)| {
+                let below = schema.entry(name)?;
+                // A rule finds no field that is null, and yet counts it.
+                let is_hidden = fixed && value.is_null();
+                let name = if is_hidden { format!("\0{name}") } else { name.clone() };
+                Some((Key::String(Arc::new(name)), seen_by_rules(below, value)))
+            });
+            CelValue::Map(CelMap { map: Arc::new(seen.collect()) })
         }
     }
 }

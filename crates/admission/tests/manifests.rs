@@ -110,6 +110,14 @@ fn an_unknown_field_has_its_own_line() {
 }
 
 #[test]
+fn the_new_name_of_a_field_is_named() {
+    let old = GOOD.replace("spec:\n  template", "spec:\n  pin: {hash: 5d9f7b6c48}\n  template");
+    let messages: Vec<_> = check(&old).findings.into_iter().map(|finding| finding.message).collect();
+    let named = "unknown field \"spec.pin.hash\"; write spec.pin.podTemplateHash instead".to_owned();
+    assert!(messages.contains(&named), "{messages:?}");
+}
+
+#[test]
 fn lists_are_looked_into_and_others_left_alone() {
     let json = r#"{"apiVersion": "v1", "kind": "List", "items": [
   {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}},

@@ -21,10 +21,10 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
         owners.max_by_key(|entry| text(entry, "time"))
     };
     let [template, rollback, replicas, pin] = FIELDS.map(|field| last(&["f:spec", field]));
-    let scaler = |entry: &Value, at: Option<Timestamp>| Scaler {
+    let scaler = |entry: &Value, time: Option<Timestamp>| Scaler {
         manager: text(entry, "manager").to_owned(),
         subresource: text(entry, "subresource").to_owned(),
-        at,
+        time,
     };
     let promotion = last(&["f:metadata", "f:annotations", PROMOTE]);
     let author = |entry: &Value| Author {
@@ -109,7 +109,7 @@ mod tests {
             (scaler.manager.as_str(), scaler.subresource.as_str()),
             ("kube-controller-manager", "scale")
         );
-        assert_eq!(scaler.at, "2026-04-01T12:09:00Z".parse().ok());
+        assert_eq!(scaler.time, "2026-04-01T12:09:00Z".parse().ok());
     }
 
     #[test]

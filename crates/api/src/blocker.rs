@@ -18,34 +18,34 @@ pub const BLOCKER_MESSAGE_MAX: usize = 400;
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 pub struct Blocker {
-    /// Cause, one word. Example: ImagePull.
+    /// Cause that keeps pods from being available, in one word. Example: ImagePull.
     pub cause: String,
 
-    /// Pods that have this cause.
+    /// Number of pods that have this cause.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub pods: Option<i32>,
 
-    /// Pods that the operator looked at.
+    /// Number of pods that the operator looked at for this cause.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
-    pub of: Option<i32>,
+    pub total_pods: Option<i32>,
 
-    /// Container that the cause is about; absent if it is about whole pods.
+    /// Name of the container that has this cause; absent if whole pods have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
 
-    /// Reason that Kubernetes gives. Example: ImagePullBackOff.
+    /// Reason that Kubernetes gives for this cause. Example: ImagePullBackOff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 
-    /// Explanation for people, which continues "2 of 4 pods".
+    /// Explanation of the cause for people, which continues the words "2 of 4 pods".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
     /// When the operator first reported this cause.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
-    pub since: Option<Time>,
+    pub start_time: Option<Time>,
 }
 
 /// Entries that are none count as absent, because any writer may have written them.

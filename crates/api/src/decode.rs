@@ -24,7 +24,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::authors::authors;
-use crate::{DeploymentSpec, DeploymentStatus, StrategyType};
+use crate::{DeploymentSpec, DeploymentStatus, SkipStepsFor, StrategyType};
 pub use fields::Rejected;
 use fields::{count, integer, string_map, text};
 
@@ -127,8 +127,8 @@ pub fn workload<'a>(
         replicas: spec.replicas.map_or(1, i64::from),
         selector: spec.selector.map(selector),
         steps: limits.map(steps).unwrap_or_default(),
-        skips_proven: limits
-            .is_none_or(|limits| matches!(limits.skip_steps_for, None | Some(crate::SkipStepsFor::Proven))),
+        good_skips_steps: limits
+            .is_none_or(|limits| matches!(limits.skip_steps_for, None | Some(SkipStepsFor::GoodRevisions))),
         strategy: strategy(spec.strategy, defaults),
         min_ready_seconds: spec.min_ready_seconds.map_or(0, i64::from),
         revision_history_limit: limited(spec.revision_history_limit, 10),
@@ -203,21 +203,21 @@ fn rejected(at: &str, path: &serde_path_to_error::Path, problem: &impl ToString)
 
 fn failure_policy(policy: crate::FailurePolicy) -> FailurePolicy {
     let action = match policy.action {
-        None | Some(crate::FailureAction::Stay | crate::FailureAction::Other(_)) => FailureAction::Stay,
-        Some(crate::FailureAction::Pause) => FailureAction::Pause,
+        None | Some(crate::FailureAction::Continue | crate::FailureAction::Other(_)) => {
+            FailureAction::Continue
+        }
+        Some(crate::FailureAction::Stop) => FailureAction::Stop,
         Some(crate::FailureAction::Revert) => FailureAction::Revert,
     };
-    let when = policy
-        .when
-        .unwrap_or(crate::FailureCriteria { deadline: Some(true), ..crate::FailureCriteria::default() });
-    let min_pods = match policy.min_pods {
+    let when = policy.when.unwrap_or_default();
+    let min_pods = match when.min_pods {
         None => IntOrPercent::Int(1),
         Some(IntOrString::Int(number)) => IntOrPercent::Int(number.into()),
         Some(IntOrString::String(text)) => IntOrPercent::Text(text),
     };
     FailurePolicy {
         action,
-        deadline: when.deadline.unwrap_or(false),
+        deadline: when.deadline_exceeded.unwrap_or(true),
         restarts: when.restarts.map(i64::from),
         stuck_seconds: when.stuck_seconds.map(i64::from),
         min_pods,
@@ -226,8 +226,8 @@ fn failure_policy(policy: crate::FailurePolicy) -> FailurePolicy {
 }
 
 fn pin(pin: crate::Pin) -> Pin {
-    let crate::Pin { hash, while_template, reason } = pin;
-    Pin { hash, while_template, reason }
+    let crate::Pin { pod_template_hash, template_fingerprint, reason } = pin;
+    Pin { pod_template_hash, template_fingerprint, reason }
 }
 
 fn selector(selector: meta::LabelSelector) -> LabelSelector {
@@ -263,10 +263,10 @@ fn strategy(strategy: Option<crate::Strategy>, defaults: Defaults) -> Strategy {
     }
 }
 
-/// What ends a pause. Where a word is newer, the rollout waits for somebody.
-#[must_use]
-pub fn until(pause: &crate::Pause) -> Until {
-    pause.seconds.map_or(Until::Promoted, |seconds| Until::Seconds(seconds.into()))
+/// What a step waits for, once it is reached. Where a word is newer, the rollout waits for somebody.
+pub fn until(step: &crate::UpdateStep) -> impl Iterator<Item = Until> {
+    let seconds = step.wait_seconds.map(|seconds| Until::Seconds(seconds.into()));
+    step.approval.as_ref().map(|_| Until::Promoted).into_iter().chain(seconds)
 }
 
 /// The steps of rollouts.
@@ -276,7 +276,7 @@ fn steps(limits: &crate::RollingUpdate) -> Vec<UpdateStep> {
             IntOrString::Int(number) => IntOrPercent::Int((*number).into()),
             IntOrString::String(text) => IntOrPercent::Text(text.clone()),
         },
-        until: step.pause.as_ref().map(until).into_iter().collect(),
+        until: until(step).collect(),
     };
     limits.steps.iter().flatten().map(step).collect()
 }

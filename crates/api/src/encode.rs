@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::selector::LabelSelector;
 use plan::template::Template;
-use plan::{Flavour, NewReplicaSet, Ours, RollBack, Status, StatusWrite, Target, UpdateReplicaSet, Workload};
+use plan::{Flavour, NewReplicaSet, RollBack, Status, StatusWrite, Target, UpdateReplicaSet, Workload};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -162,21 +162,16 @@ pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) 
 pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Value {
     let mut status = status(flavour, &write.status);
     if let Some(members) = status.as_object_mut().filter(|_| flavour.has_status_extras()) {
-        members.insert("state".to_owned(), state(workload, &write.status).into());
-        // What is not there need not go away: most Deployments have neither a pin nor a policy.
-        let Ours { target, fallback, bake, marks, .. } = &workload.status.ours;
-        for (name, is_stored) in [
-            ("target", target.is_some()),
-            ("fallback", fallback.is_some()),
-            ("bake", bake.is_some()),
-            ("marks", marks.is_some()),
-        ] {
-            if !is_stored && members.get(name) == Some(&Value::Null) {
+        if let Some(display) = members.get_mut("display").and_then(Value::as_object_mut) {
+            display.insert("summary".to_owned(), state(workload, &write.status).into());
+        }
+        // Most Deployments have neither a pin nor a policy.
+        let stored = self::status(flavour, &workload.status);
+        for name in ["target", "fallback", "memory", "rollout"] {
+            let stored = stored.get(name).unwrap_or(&Value::Null);
+            if members.get_mut(name).is_some_and(|part| !replaces(stored, part)) {
                 members.remove(name);
             }
-        }
-        if let Some(rollout) = members.get_mut("rollout").and_then(Value::as_object_mut) {
-            removed(workload, rollout);
         }
         if let Some(last_scale) = &write.last_scale {
             members.insert("lastScale".to_owned(), json!(LastScale::from(last_scale)));
@@ -185,19 +180,19 @@ pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWri
     status
 }
 
-/// What of the step is stored with the running rollout goes away with it.
-fn removed(workload: &Workload, rollout: &mut Map<String, Value>) {
-    let Some(record) = &workload.status.ours.rollout else { return };
-    let stored = [
-        ("step", record.step.is_some()),
-        ("of", record.of.is_some()),
-        ("updated", record.updated.is_some()),
-        ("want", record.want.is_some()),
-        ("restingSince", record.resting_since.is_some()),
-    ];
-    for (name, _) in stored.into_iter().filter(|(_, is_stored)| *is_stored) {
-        rollout.entry(name).or_insert(Value::Null);
+/// Makes a value a merge patch of what is stored, as far as members come and go: what goes away is null, and what was
+/// not there is absent. `false` if nothing is left.
+fn replaces(stored: &Value, new: &mut Value) -> bool {
+    let Value::Object(members) = new else { return !(new.is_null() && stored.is_null()) };
+    let stored = stored.as_object();
+    for name in stored.into_iter().flat_map(Map::keys) {
+        members.entry(name).or_insert(Value::Null);
     }
+    members.retain(|name, member| {
+        let stored = stored.and_then(|stored| stored.get(name)).unwrap_or(&Value::Null);
+        replaces(stored, member)
+    });
+    !members.is_empty()
 }
 
 /// A status as it is stored, with explicit nulls where a field has to go away (merge patch).
@@ -230,8 +225,8 @@ pub fn rollback_to(revision: i64) -> Value {
 #[must_use]
 pub fn pin(pin: Option<&Pin>) -> Value {
     let members = |pin: &Pin| {
-        let Pin { hash, while_template, reason } = pin;
-        json!({ "hash": hash, "whileTemplate": while_template, "reason": reason })
+        let Pin { pod_template_hash, template_fingerprint, reason } = pin;
+        json!({ "podTemplateHash": pod_template_hash, "templateFingerprint": template_fingerprint, "reason": reason })
     };
     json!({ "pin": pin.map(members) })
 }

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use crate::encode;
 use crate::rollout::{Author, LastScale, Promotion, Rollout, is_id};
 
-/// What the planner reads of a history. The ids of its records fall.
-pub(crate) fn head(entries: &[Rollout]) -> HistoryHead {
-    let mut head = HistoryHead { length: entries.len(), ..HistoryHead::default() };
+/// What the planner reads of a history. The ids of its records fall. `outline` is that of the last rollout.
+pub(crate) fn head(entries: &[Rollout], outline: Option<Outline>) -> HistoryHead {
+    let mut head = HistoryHead { length: entries.len(), outline, ..HistoryHead::default() };
     let mut last = ID_MAX;
     for (place, entry) in entries.iter().enumerate() {
         if !is_id(entry.id)
@@ -25,8 +25,7 @@ pub(crate) fn head(entries: &[Rollout]) -> HistoryHead {
         }
         if head.id == 0 {
             head.id = entry.id;
-            head.outline = entry.outline.as_deref().and_then(Outline::read);
-            head.started = entry.started.as_ref().map(|time| time.0);
+            head.start_time = entry.start_time.as_ref().map(|time| time.0);
         }
         last = entry.id;
     }
@@ -95,28 +94,27 @@ impl From<&Record> for Rollout {
         Self {
             id: record.id,
             revision: Some(record.revision),
-            hash: some(&record.hash),
+            pod_template_hash: some(&record.hash),
             from: record.from,
             images: (!record.images.is_empty()).then(|| record.images.iter().cloned().collect()),
             more_images: i64::try_from(record.more_images).ok().filter(|count| *count > 0),
             trigger: record.trigger.map(|trigger| trigger.as_str().to_owned()),
             author: record.author.clone().map(Into::into),
             cause: record.cause.clone(),
-            started: record.started.map(Time),
+            start_time: record.start_time.map(Time),
             step: record.step,
-            of: record.of,
+            steps: record.steps,
             updated: record.updated,
-            want: record.want,
-            resting_since: record.resting_since.map(Time),
+            target_pods: record.target_pods,
+            rest_start_time: record.rest_start_time.map(Time),
             promotions: (!record.promotions.is_empty())
                 .then(|| record.promotions.iter().cloned().map(Into::into).collect()),
-            ended: end.map(|end| Time(end.at)),
+            completion_time: end.map(|end| Time(end.time)),
             outcome: end.map(|end| end.outcome.as_str().to_owned()),
             reason: end.and_then(|end| end.reason.clone()),
             message: end.and_then(|end| end.message.clone()),
             lowest_available: Some(record.lowest_available),
             highest_pods: Some(record.highest_pods),
-            outline: record.outline.map(|outline| outline.to_string()),
         }
     }
 }
@@ -128,22 +126,22 @@ impl From<Rollout> for Record {
         Self {
             id: stored.id,
             revision: stored.revision.unwrap_or(0),
-            hash: stored.hash.unwrap_or_default(),
+            hash: stored.pod_template_hash.unwrap_or_default(),
             from: stored.from,
             images: stored.images.into_iter().flatten().collect(),
             more_images: stored.more_images.and_then(|count| usize::try_from(count).ok()).unwrap_or(0),
             trigger: Trigger::ALL.into_iter().find(|known| Some(known.as_str()) == trigger),
             author: stored.author.map(Into::into),
             cause: stored.cause,
-            started: stored.started.map(|time| time.0),
+            start_time: stored.start_time.map(|time| time.0),
             lowest_available: stored.lowest_available.unwrap_or(0),
             highest_pods: stored.highest_pods.unwrap_or(0),
-            outline: stored.outline.as_deref().and_then(Outline::read),
+            outline: None,
             step: stored.step,
-            of: stored.of,
+            steps: stored.steps,
             updated: stored.updated,
-            want: stored.want,
-            resting_since: stored.resting_since.map(|time| time.0),
+            target_pods: stored.target_pods,
+            rest_start_time: stored.rest_start_time.map(|time| time.0),
             promotions: stored.promotions.into_iter().flatten().map(Into::into).collect(),
             end: None,
         }
@@ -166,27 +164,27 @@ impl From<Author> for plan::Author {
 
 impl From<plan::Promotion> for Promotion {
     fn from(promotion: plan::Promotion) -> Self {
-        let plan::Promotion { step, manager, at } = promotion;
-        Self { step, manager: some(&manager), at: at.map(Time) }
+        let plan::Promotion { step, manager, time } = promotion;
+        Self { step, manager: some(&manager), time: time.map(Time) }
     }
 }
 
 impl From<Promotion> for plan::Promotion {
     fn from(promotion: Promotion) -> Self {
-        let Promotion { step, manager, at } = promotion;
-        Self { step, manager: manager.unwrap_or_default(), at: at.map(|time| time.0) }
+        let Promotion { step, manager, time } = promotion;
+        Self { step, manager: manager.unwrap_or_default(), time: time.map(|time| time.0) }
     }
 }
 
 impl From<&plan::LastScale> for LastScale {
     fn from(last: &plan::LastScale) -> Self {
-        let plan::LastScale { from, to, by: plan::Scaler { manager, subresource, at } } = last;
+        let plan::LastScale { from, to, by: plan::Scaler { manager, subresource, time } } = last;
         Self {
             from: *from,
             to: *to,
             manager: some(manager),
             subresource: some(subresource),
-            at: at.map(Time),
+            time: time.map(Time),
         }
     }
 }

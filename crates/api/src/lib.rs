@@ -26,9 +26,11 @@ pub mod decode;
 pub mod encode;
 #[cfg(feature = "planner")]
 pub mod history;
+mod memory;
 mod numbers;
 #[cfg(feature = "planner")]
 mod planner;
+pub mod renamed;
 mod rollout;
 mod rules;
 mod selector;
@@ -42,6 +44,7 @@ mod target;
 mod words;
 
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
+pub use memory::{Bake, Collisions, Marks, Memory, RecentRollback};
 pub use rollout::{Author, LastScale, Promotion, Rollout};
 pub use spec::{
     Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate, RollbackTo,
@@ -49,8 +52,6 @@ pub use spec::{
 };
 #[cfg(feature = "planner")]
 pub use state::state;
-pub use status::{
-    Collisions, Condition, ConditionStatus, DeploymentStatus, RecentRollback, Rollback, RollbackResult,
-};
-pub use steps::{Pause, PauseUntil, SkipStepsFor, UpdateStep};
-pub use target::{Bake, Fallback, Marks, Target};
+pub use status::{Condition, ConditionStatus, DeploymentStatus, Display, Rollback, RollbackResult};
+pub use steps::{SkipStepsFor, StepApproval, UpdateStep};
+pub use target::{Fallback, Target};

@@ -2,20 +2,28 @@
 //! one does not compile.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use plan::{BakeRecord, CollisionRecord, FallbackRecord, Ours, RollbackRecord, Status, TargetRecord};
+use plan::{
+    BakeRecord, CollisionRecord, FallbackRecord, Ours, Outline, Record, RollbackRecord, Status, TargetRecord,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::history;
 use crate::stored::read_time;
 use crate::{
-    Bake, Blocker, Collisions, Condition, DeploymentStatus, Fallback, Marks, RecentRollback, Rollback, Target,
+    Bake, Blocker, Collisions, Condition, DeploymentStatus, Display, Fallback, Marks, Memory, RecentRollback,
+    Rollback, Target,
 };
 
 /// What of a stored status the planner reads; an absent count is zero.
 impl From<DeploymentStatus> for Status {
     fn from(status: DeploymentStatus) -> Self {
         let count = |number: Option<i32>| number.map_or(0, i64::from);
+        let Display { ready, containers, images, .. } = status.display.unwrap_or_default();
+        let memory = status.memory.unwrap_or_default();
+        let outline = memory.outline.as_deref().and_then(Outline::read);
+        let rollout = status.rollout.map(|rollout| Record { outline, ..rollout.into() });
+        let recent = memory.rollbacks.unwrap_or_default().into_iter().map(Into::into).collect();
         Self {
             observed_generation: status.observed_generation.unwrap_or(0),
             replicas: count(status.replicas),
@@ -30,22 +38,20 @@ impl From<DeploymentStatus> for Status {
                 revision: status.revision,
                 selector: status.selector,
                 scale_replicas: status.scale_replicas.map(i64::from),
-                ready: status.ready,
-                containers: status.containers,
-                images: status.images,
-                rollback: status.rollback.map(Into::into),
-                collisions: status.collisions.map(Into::into),
+                ready,
+                containers,
+                images,
+                rollback: status.rollback.map(|rollback| RollbackRecord { recent, ..rollback.into() }),
+                collisions: memory.collisions.map(Into::into),
                 target: status.target.map(Into::into),
-                fallback: status
-                    .fallback
-                    .map(|it| FallbackRecord { revision: it.revision, hash: it.hash.unwrap_or_default() }),
-                bake: status
+                fallback: status.fallback.map(Into::into),
+                bake: memory
                     .bake
-                    .and_then(|it| Some(BakeRecord { revision: it.revision, since: it.since?.0 })),
-                marks: status.marks.map(Into::into),
+                    .and_then(|it| Some(BakeRecord { revision: it.revision, since: it.start_time?.0 })),
+                marks: memory.marks.map(Into::into),
                 blockers: status.blockers.unwrap_or_default().into_iter().map(Into::into).collect(),
-                rollout: status.rollout.map(|rollout| Box::new(rollout.into())),
-                history: history::head(&status.history.unwrap_or_default()),
+                rollout: rollout.map(Box::new),
+                history: history::head(&status.history.unwrap_or_default(), outline),
             },
         }
     }
@@ -72,11 +78,6 @@ impl From<Condition> for plan::Condition {
 
 impl From<Rollback> for RollbackRecord {
     fn from(rollback: Rollback) -> Self {
-        let recent = |entry: RecentRollback| plan::RecentRollback {
-            time: written(entry.time),
-            from: entry.from.unwrap_or_default(),
-            to: entry.to.unwrap_or_default(),
-        };
         Self {
             requested: rollback.requested.unwrap_or(0),
             revision: rollback.revision.unwrap_or(0),
@@ -84,8 +85,20 @@ impl From<Rollback> for RollbackRecord {
             message: rollback.message,
             time: written(rollback.time),
             author: rollback.author.map(Into::into),
-            recent: rollback.recent.unwrap_or_default().into_iter().map(recent).collect(),
+            recent: Vec::new(),
         }
+    }
+}
+
+impl From<RecentRollback> for plan::RecentRollback {
+    fn from(RecentRollback { time, from, to }: RecentRollback) -> Self {
+        Self { time: written(time), from: from.unwrap_or_default(), to: to.unwrap_or_default() }
+    }
+}
+
+impl From<plan::RecentRollback> for RecentRollback {
+    fn from(plan::RecentRollback { time, from, to }: plan::RecentRollback) -> Self {
+        Self { time: read_time(&time), from: Some(from), to: Some(to) }
     }
 }
 
@@ -108,20 +121,28 @@ impl From<plan::Marks> for Marks {
 
 impl From<Target> for TargetRecord {
     fn from(target: Target) -> Self {
-        let Target { revision, hash, because, declared_revision } = target;
-        Self {
-            revision,
-            hash: hash.unwrap_or_default(),
-            because: because.unwrap_or_default(),
-            declared_revision,
-        }
+        let Target { revision, pod_template_hash, reason, declared_revision } = target;
+        let (hash, reason) = (pod_template_hash.unwrap_or_default(), reason.unwrap_or_default());
+        Self { revision, hash, reason, declared_revision }
     }
 }
 
 impl From<TargetRecord> for Target {
     fn from(record: TargetRecord) -> Self {
-        let TargetRecord { revision, hash, because, declared_revision } = record;
-        Self { revision, hash: Some(hash), because: Some(because), declared_revision }
+        let TargetRecord { revision, hash, reason, declared_revision } = record;
+        Self { revision, pod_template_hash: Some(hash), reason: Some(reason), declared_revision }
+    }
+}
+
+impl From<Fallback> for FallbackRecord {
+    fn from(Fallback { revision, pod_template_hash }: Fallback) -> Self {
+        Self { revision, hash: pod_template_hash.unwrap_or_default() }
+    }
+}
+
+impl From<FallbackRecord> for Fallback {
+    fn from(FallbackRecord { revision, hash }: FallbackRecord) -> Self {
+        Self { revision, pod_template_hash: Some(hash) }
     }
 }
 
@@ -133,9 +154,9 @@ impl From<Blocker> for plan::Blocker {
             container: blocker.container.unwrap_or_default(),
             reason: blocker.reason.unwrap_or_default(),
             pods: count(blocker.pods),
-            of: count(blocker.of),
+            of: count(blocker.total_pods),
             message: blocker.message.unwrap_or_default(),
-            since: blocker.since.map(|time| time.0),
+            since: blocker.start_time.map(|time| time.0),
         }
     }
 }
@@ -146,11 +167,11 @@ impl From<plan::Blocker> for Blocker {
         Self {
             cause: blocker.cause,
             pods: Some(count(blocker.pods)),
-            of: Some(count(blocker.of)),
+            total_pods: Some(count(blocker.of)),
             container: text(blocker.container),
             reason: text(blocker.reason),
             message: text(blocker.message),
-            since: blocker.since.map(Into::into),
+            start_time: blocker.since.map(Into::into),
         }
     }
 }
@@ -188,8 +209,18 @@ impl From<&Status> for DeploymentStatus {
             blockers,
             rollout,
             // Its records are added one by one.
-            history: _,
+            history,
         } = status.ours.clone();
+        let outline = rollout.as_deref().map_or(history.outline, |record| record.outline);
+        let recent = rollback.as_ref().map(|rollback| rollback.recent.clone());
+        let recent: Option<Vec<_>> = recent.map(|recent| recent.into_iter().map(Into::into).collect());
+        let memory = Memory {
+            bake: bake.map(|it| Bake { revision: it.revision, start_time: Some(Time(it.since)) }),
+            marks: marks.map(Into::into),
+            outline: outline.map(|outline| outline.to_string()),
+            collisions: collisions.map(Into::into),
+            rollbacks: recent.filter(|recent| !recent.is_empty()),
+        };
         Self {
             observed_generation: Some(status.observed_generation),
             replicas: Some(count(status.replicas)),
@@ -203,15 +234,11 @@ impl From<&Status> for DeploymentStatus {
             revision,
             selector,
             scale_replicas: scale_replicas.map(count),
-            ready,
-            containers,
-            images,
+            display: Some(Display { summary: None, ready, containers, images }),
             rollback: rollback.map(Into::into),
-            collisions: collisions.map(Into::into),
             target: target.map(Into::into),
-            fallback: fallback.map(|it| Fallback { revision: it.revision, hash: Some(it.hash) }),
-            bake: bake.map(|it| Bake { revision: it.revision, since: Some(Time(it.since)) }),
-            marks: marks.map(Into::into),
+            fallback: fallback.map(Into::into),
+            memory: Some(memory),
             blockers: (!blockers.is_empty()).then(|| blockers.into_iter().map(Into::into).collect()),
             rollout: rollout.as_deref().map(Into::into),
             ..Self::default()
@@ -238,11 +265,6 @@ impl From<&plan::Condition> for Condition {
 
 impl From<RollbackRecord> for Rollback {
     fn from(record: RollbackRecord) -> Self {
-        let recent = |entry: plan::RecentRollback| RecentRollback {
-            time: read_time(&entry.time),
-            from: Some(entry.from),
-            to: Some(entry.to),
-        };
         Self {
             requested: Some(record.requested),
             revision: Some(record.revision),
@@ -250,7 +272,6 @@ impl From<RollbackRecord> for Rollback {
             message: record.message,
             time: read_time(&record.time),
             author: record.author.map(Into::into),
-            recent: Some(record.recent.into_iter().map(recent).collect()),
         }
     }
 }

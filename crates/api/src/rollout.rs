@@ -24,7 +24,7 @@ const ID_MAX: i64 = (1 << 53) - 1;
 #[schemars(description = "")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct Rollout {
-    /// Counts the rollouts of the Deployment, from 1. A revision can be rolled out twice.
+    /// Number of the rollout, counted from 1 for each Deployment. A revision can be rolled out more than once.
     #[schemars(range(min = 1))]
     pub id: i64,
 
@@ -33,94 +33,90 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
 
-    /// Value of the label pod-template-hash.
+    /// Value of the label pod-template-hash of the ReplicaSet that is rolled out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hash: Option<String>,
+    pub pod_template_hash: Option<String>,
 
-    /// Revision before; absent for the first rollout.
+    /// Revision that ran before this rollout; absent for the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
 
-    /// Images by container, at most eight.
+    /// Images of the template by container, at most eight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<BTreeMap<String, String>>,
 
-    /// Number of images that `images` leaves out.
+    /// Number of images of the template that images leaves out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_images: Option<i64>,
 
-    /// Why it began: NewImage, Restart, Rollback, Pin, Revert, or TemplateChanged.
+    /// What started the rollout: NewImage, Restart, Rollback, Pin, Revert, or TemplateChanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
 
-    /// Who changed the template. After a rollback, who asked for it; of a pin, who set it.
+    /// Author of the change of the template, of the rollback, or of the pin that started the rollout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<Author>,
 
-    /// The annotation kubernetes.io/change-cause; of a pin, its reason.
+    /// Value of the annotation kubernetes.io/change-cause, or the reason of a pin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
 
-    /// When the operator began it.
+    /// Time at which the operator began the rollout.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
-    pub started: Option<Time>,
+    pub start_time: Option<Time>,
 
-    /// Step at which it is, counted from 1. This and the next four are absent without steps, and once it has ended.
+    /// Step at which the rollout is, counted from 1; absent without steps and once it has ended.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<i64>,
 
-    /// Number of steps, with the last one of 100%, also where that is implied.
+    /// Number of steps of the rollout, including the last one of 100%.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<i64>,
+    pub steps: Option<i64>,
 
-    /// Pods with the new template.
+    /// Number of pods with the new template, while the rollout has steps.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated: Option<i64>,
 
-    /// Pods that are to have it at this step.
+    /// Number of pods that have the new template once the present step is reached.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub want: Option<i64>,
+    pub target_pods: Option<i64>,
 
-    /// Since when it rests at this step; absent while it is on its way there.
+    /// Time at which the rollout reached the present step; absent while it is on its way there.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
-    pub resting_since: Option<Time>,
+    pub rest_start_time: Option<Time>,
 
-    /// Promotions of the revision, oldest first, at most the last 20. An earlier record of the same revision can have
-    /// some of them, too.
+    /// Promotions of the revision, oldest first, at most the last 20. An earlier rollout of the same revision can
+    /// list some of them, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promotions: Option<Vec<Promotion>>,
 
-    /// When it ended.
+    /// Time at which the rollout ended; absent while it is running.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Time>,
+    pub completion_time: Option<Time>,
 
-    /// How it ended: Succeeded, Failed, Superseded, or Cancelled.
+    /// How the rollout ended: Succeeded, Failed, Superseded, or Cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 
-    /// Why it failed, one word.
+    /// Why the rollout failed, in one word. Example: ProgressDeadlineExceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 
-    /// Why it failed, for people.
+    /// Why the rollout failed, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
-    /// The fewest available pods that the status reported meanwhile.
+    /// Lowest number of available pods that the status reported during the rollout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowest_available: Option<i64>,
 
-    /// The most pods that the status reported meanwhile.
+    /// Highest number of pods that the status reported during the rollout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highest_pods: Option<i64>,
-
-    /// Digests of parts of the template. The operator compares them to find the next trigger.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outline: Option<String>,
 }
 
 /// Who made a change.
@@ -128,13 +124,13 @@ pub struct Rollout {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 pub struct Author {
-    /// Field manager, from metadata.managedFields. Example: argocd-controller.
+    /// Field manager of the author, from metadata.managedFields. Example: argocd-controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manager: Option<String>,
-    /// Apply or Update.
+    /// Operation of the field manager: Apply or Update.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
-    /// The person, from the annotation rollwright.dev/changed-by.
+    /// Name of the person, from the annotation rollwright.dev/changed-by. Example: jane@example.com.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }
@@ -144,15 +140,15 @@ pub struct Author {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 pub struct Promotion {
-    /// Step that it leads to, counted from 1.
+    /// Step to which the promotion leads, counted from 1.
     #[schemars(range(min = 1))]
     pub step: i64,
-    /// Field manager of the annotation rollwright.dev/promote, from metadata.managedFields. Example: kubectl-annotate.
+    /// Field manager that wrote the annotation rollwright.dev/promote. Example: kubectl-annotate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manager: Option<String>,
-    /// When the operator carried it out.
+    /// Time at which the operator carried the promotion out.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
-    pub at: Option<Time>,
+    pub time: Option<Time>,
 }
 
 /// The last change of spec.replicas. What is absent is written as null, so that a merge patch removes it.
@@ -160,17 +156,17 @@ pub struct Promotion {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "The last change of spec.replicas.")]
 pub struct LastScale {
-    /// Number of pods before.
+    /// Value of spec.replicas before the change.
     pub from: i64,
-    /// Number of pods after.
+    /// Value of spec.replicas after the change.
     pub to: i64,
-    /// Field manager, from metadata.managedFields. Example: kube-controller-manager.
+    /// Field manager that changed spec.replicas. Example: kube-controller-manager.
     pub manager: Option<String>,
-    /// The subresource that was written; scale for an autoscaler.
+    /// Subresource that was written; scale for an autoscaler.
     pub subresource: Option<String>,
-    /// When.
+    /// Time of the change.
     #[serde(default, deserialize_with = "time")]
-    pub at: Option<Time>,
+    pub time: Option<Time>,
 }
 
 /// A rollout as stored.
@@ -183,12 +179,6 @@ pub(crate) fn rollout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 pub(crate) fn history<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Rollout>>, D::Error> {
     let value = Option::<Value>::deserialize(deserializer)?;
     Ok(value.map(|value| value.as_array().into_iter().flatten().map(read).collect()))
-}
-
-/// What cannot be read is not shown.
-pub(crate) fn last_scale<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LastScale>, D::Error> {
-    let value = Option::<Value>::deserialize(deserializer)?;
-    Ok(value.and_then(|value| LastScale::deserialize(value).ok()))
 }
 
 fn read(value: &Value) -> Rollout {

@@ -208,35 +208,41 @@ pub(crate) fn revert_needs_history() -> Rule {
 /// FP-2.
 pub(crate) fn names_a_criterion() -> Rule {
     rule(
-        "(has(self.deadline) && self.deadline) || has(self.restarts) || has(self.stuckSeconds)",
-        "must name a criterion: set deadline to true, set restarts or stuckSeconds, or remove when",
+        "!has(self.deadlineExceeded) || self.deadlineExceeded || has(self.restarts) || has(self.stuckSeconds)",
+        "must have a criterion: remove deadlineExceeded, or set restarts or stuckSeconds",
     )
+}
+
+/// SP-5.
+pub(crate) fn is_required() -> Rule {
+    rule("self == 'Required'", "must be Required: remove approval if nobody has to promote the revision")
+}
+
+/// SP-1: nothing is left to approve.
+pub(crate) fn the_last_step_needs_no_approval() -> Rule {
+    at_the_end("approval")
 }
 
 /// SP-1: nothing is left to wait for.
-pub(crate) fn the_last_step_has_no_pause() -> Rule {
+pub(crate) fn the_last_step_has_no_wait() -> Rule {
+    at_the_end("waitSeconds")
+}
+
+fn at_the_end(field: &str) -> Rule {
     rule_at(
-        ".pause",
-        "!has(self.pause) || type(self.updated) == int || !self.updated.matches('^0*100%$')",
-        "may not be set at 100%, which ends the rollout: remove pause, or lower updated",
+        &format!(".{field}"),
+        &format!("!has(self.{field}) || type(self.updated) == int || !self.updated.matches('^0*100%$')"),
+        &format!("may not be set at 100%, which ends the rollout: remove {field}, or lower updated"),
     )
 }
 
-/// SP-5: what an author began and did not finish is no step without a pause. To a rule, a null is a field that is
+/// SP-5: what an author began and did not finish is no step without conditions. To a rule, a null is a field that is
 /// absent, except that it counts.
-pub(crate) fn pause_is_written_out() -> Rule {
-    rule_at(
-        ".pause",
-        "size(dyn(self)) == (has(self.pause) ? 2 : 1)",
-        "may not be empty: write {until: Promoted} or, for example, {seconds: 600}, or remove pause",
-    )
-}
-
-/// SP-5, SP-6.
-pub(crate) fn pause_has_one_end() -> Rule {
+pub(crate) fn conditions_are_written_out() -> Rule {
     rule(
-        "has(self.until) != has(self.seconds)",
-        "must have exactly one of until and seconds: write {until: Promoted} or, for example, {seconds: 600}",
+        "size(dyn(self)) == 1 + (has(self.approval) ? 1 : 0) + (has(self.waitSeconds) ? 1 : 0)",
+        "approval and waitSeconds may not be empty: write approval: Required or, for example, waitSeconds: 600, or \
+         remove the field",
     )
 }
 
@@ -260,8 +266,8 @@ pub(crate) fn is_hash() -> Rule {
 pub(crate) fn is_fingerprint() -> Rule {
     rule(
         "self.matches('^v1:[0-9a-f]{64}$')",
-        "must be a fingerprint of the form v1:<64 hexadecimal digits>: remove whileTemplate to pin for every \
-         template",
+        "must be a fingerprint of the form v1:<64 hexadecimal digits>: remove templateFingerprint to pin \
+         for every template",
     )
 }
 

@@ -52,7 +52,7 @@ const MAX_REPLICAS: i32 = 1_000_000;
     printcolumn(
         name = "Ready",
         type_ = "string",
-        json_path = ".status.ready",
+        json_path = ".status.display.ready",
         description = "Ready pods out of desired pods."
     ),
     printcolumn(
@@ -76,7 +76,7 @@ const MAX_REPLICAS: i32 = 1_000_000;
     printcolumn(
         name = "Status",
         type_ = "string",
-        json_path = ".status.state",
+        json_path = ".status.display.summary",
         description = "How the rollout stands: Complete, Rolling, Resting, Blocked, Queued, Pinned, Reverted, or \
             Paused."
     ),
@@ -89,14 +89,14 @@ const MAX_REPLICAS: i32 = 1_000_000;
     printcolumn(
         name = "Containers",
         type_ = "string",
-        json_path = ".status.containers",
+        json_path = ".status.display.containers",
         description = "Names of the template's containers.",
         priority = 1
     ),
     printcolumn(
         name = "Images",
         type_ = "string",
-        json_path = ".status.images",
+        json_path = ".status.display.images",
         description = "Images of the template's containers.",
         priority = 1
     ),
@@ -175,12 +175,13 @@ pub struct DeploymentSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback_to: Option<RollbackTo>,
 
-    /// Runs this ReplicaSet, whatever the template is, until the field is removed. The template and Git
-    /// stay as they are; status.target reports what runs. Example: {hash: 5d9f7b6c48, reason: INC-4711}.
+    /// Runs the ReplicaSet with this hash, whatever the template is, until the field is removed. The template and Git
+    /// stay as they are; status.target reports what runs. Example: {podTemplateHash: 5d9f7b6c48}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<Pin>,
 
-    /// What follows when a rollout fails. Default: nothing, as on apps/v1. Example: {action: Revert}.
+    /// What the operator does when a rollout fails. Default: the rollout continues, as on apps/v1. Example: {action:
+    /// Revert}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_policy: Option<FailurePolicy>,
 }
@@ -270,15 +271,15 @@ pub struct RollingUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
 
-    /// Numbers of updated pods at which the rollout stops for a while; a last step of 100% is implied. maxSurge and
-    /// maxUnavailable hold at all of them. A first rollout has no steps. Default: none. Example: [{updated: 1, pause:
-    /// {until: Promoted}}, {updated: 50%}].
+    /// Steps of a rollout: numbers of updated pods at which it waits. A last step of 100% is implied. maxSurge and
+    /// maxUnavailable hold at all steps. A first rollout has no steps. Default: none. Example: [{updated: 1,
+    /// approval: Required}, {updated: 50%}].
     #[schemars(length(max = MAX_STEPS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<UpdateStep>>,
 
-    /// Revisions that have no steps: Proven ones, which are known to be good, as after a rollback; or None. Default:
-    /// Proven.
+    /// Which revisions roll out without steps: GoodRevisions, which were complete before, as after a rollback; or
+    /// Nothing. Default: GoodRevisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_steps_for: Option<SkipStepsFor>,
 }
@@ -298,19 +299,19 @@ pub struct RollbackTo {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct Pin {
-    /// Value of the label pod-template-hash of the ReplicaSet. Example: 5d9f7b6c48.
+    /// Value of the label pod-template-hash of the ReplicaSet to run. Example: 5d9f7b6c48.
     #[schemars(length(max = 63))]
     #[x_kube(validation = rules::is_hash())]
-    pub hash: String,
+    pub pod_template_hash: String,
 
     /// Fingerprint of the template that the pin is for: with the next template the pin is no longer in force. If
     /// absent, the pin is in force for every template.
     #[schemars(length(max = 80))]
     #[x_kube(validation = rules::is_fingerprint())]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub while_template: Option<String>,
+    pub template_fingerprint: Option<String>,
 
-    /// Why, for people. Example: INC-4711.
+    /// Reason for the pin, for people. Example: INC-4711.
     #[schemars(length(max = 200))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -321,21 +322,14 @@ pub struct Pin {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct FailurePolicy {
-    /// Stay does nothing. Pause rolls nothing out before a user acts. Revert runs the newest revision that has
-    /// proven itself, and leaves the template as it is. Default: Stay.
+    /// Continue keeps rolling out, as without a policy. Stop rolls nothing out before a user acts. Revert runs the
+    /// good revision that ran last, and leaves the template as it is. Default: Continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<FailureAction>,
 
-    /// When a rollout fails. Default: {deadline: true}.
+    /// When a rollout fails: each criterion is enough. Default: {deadlineExceeded: true}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<FailureCriteria>,
-
-    /// How many pods of the new revision must have restarted or be stuck before restarts and stuckSeconds count: a
-    /// number, or a percentage of them, rounded up. Default: 1. Example: 50%.
-    #[schemars(with = "Option<Share>")]
-    #[x_kube(validation = rules::some_pods())]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_pods: Option<IntOrString>,
 
     /// Seconds for which a complete revision must keep its minimum of available pods before it is good, and so can be
     /// reverted to. Default: 0. Example: 300.
@@ -349,10 +343,10 @@ pub struct FailurePolicy {
 // This description would take the place of the field's.
 #[schemars(description = "", transform = words::known)]
 pub enum FailureAction {
-    /// Do nothing.
-    Stay,
+    /// Keep rolling out.
+    Continue,
     /// Roll nothing out before a user acts.
-    Pause,
+    Stop,
     /// Run the newest good revision.
     Revert,
     /// An action of a newer version of the API.
@@ -361,23 +355,31 @@ pub enum FailureAction {
 }
 
 /// When a rollout fails: any one is enough.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"), validation = rules::names_a_criterion())]
 pub struct FailureCriteria {
-    /// When progressDeadlineSeconds pass without progress. A pod that becomes ready again is no progress.
+    /// Whether a rollout fails when progressDeadlineSeconds pass without progress. A pod that becomes ready again is
+    /// no progress. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<bool>,
+    pub deadline_exceeded: Option<bool>,
 
-    /// When a container of a pod has restarted this number of times since the revision was declared or retried, also
-    /// after completion, while it bakes. Example: 3.
+    /// Number of restarts of a container at which a rollout fails. Restarts count from when the revision was declared
+    /// or retried, and also during bakeSeconds. Example: 3.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restarts: Option<i32>,
 
-    /// When pods have been stuck for this number of seconds: their image cannot be pulled, their container cannot be created
-    /// as it is configured, or it crashes again and again. Example: 120.
+    /// Number of seconds for which pods are stuck when a rollout fails. A pod is stuck while its image cannot be
+    /// pulled, its container cannot be created as it is configured, or it crashes again and again. Example: 120.
     #[schemars(range(min = 10, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_seconds: Option<i32>,
+
+    /// How many pods of the new revision must have restarted or be stuck for restarts and stuckSeconds to count: a
+    /// number, or a percentage of its pods, rounded up. Default: 1. Example: 50%.
+    #[schemars(with = "Option<Share>")]
+    #[x_kube(validation = rules::some_pods())]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_pods: Option<IntOrString>,
 }

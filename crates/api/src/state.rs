@@ -19,7 +19,7 @@ pub fn state(workload: &Workload, status: &Status) -> String {
     if reason_of(condition::RECONCILING) == Some(reason::RESTING_AT_STEP) {
         return "Resting".to_owned();
     }
-    match status.ours.target.as_ref().map(|target| target.because.as_str()) {
+    match status.ours.target.as_ref().map(|target| target.reason.as_str()) {
         Some(reason::PINNED) => return "Pinned".to_owned(),
         Some(reason::REVERTED | reason::ABORTED) => return "Reverted".to_owned(),
         _ => {}

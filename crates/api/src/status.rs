@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::blocker::{self, BLOCKERS_MAX, Blocker};
+use crate::memory::Memory;
 use crate::rollout::{self, Author, LastScale, Rollout};
 use crate::spec::Deployment;
-use crate::stored::{count, time};
-use crate::target::{self, Bake, Fallback, Marks, Target};
+use crate::stored::{count, lenient, time};
+use crate::target::{Fallback, Target};
 use crate::words;
 
 /// `observedGeneration` before anything was observed; generations start at 1.
@@ -36,36 +37,36 @@ const NOT_OBSERVED: i64 = -1;
 )]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct DeploymentStatus {
-    /// The metadata.generation that this status describes; -1 before the operator first observes it.
+    /// Value of metadata.generation that this status describes; -1 before the operator first observes it.
     #[schemars(range(min = NOT_OBSERVED))]
     pub observed_generation: Option<i64>,
 
-    /// Pods of all ReplicaSets, excluding terminating ones.
+    /// Number of pods of all ReplicaSets, excluding terminating ones.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub replicas: Option<i32>,
 
-    /// Pods with the current template.
+    /// Number of pods with the current template.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub updated_replicas: Option<i32>,
 
-    /// Ready pods.
+    /// Number of ready pods.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub ready_replicas: Option<i32>,
 
-    /// Pods that have been ready for minReadySeconds.
+    /// Number of pods that have been ready for minReadySeconds.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub available_replicas: Option<i32>,
 
-    /// Sizes of all ReplicaSets minus the available pods.
+    /// Sum of the sizes of all ReplicaSets minus the number of available pods.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub unavailable_replicas: Option<i32>,
 
-    /// Pods that are terminating; absent while a ReplicaSet does not report them.
+    /// Number of pods that are terminating; absent while a ReplicaSet does not report them.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub terminating_replicas: Option<i32>,
@@ -79,78 +80,80 @@ pub struct DeploymentStatus {
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
-    /// Current size for autoscalers: pods, excluding surge.
+    /// Number of pods that autoscalers go by; the surge of a rollout is not in it.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub scale_replicas: Option<i32>,
 
-    /// The label selector in text form, for autoscalers. Example: app=web.
+    /// Label selector of the pods in text form, for autoscalers. Example: app=web.
     pub selector: Option<String>,
 
-    /// Ready pods out of desired pods, for the READY column. Example: 3/4.
-    pub ready: Option<String>,
+    /// Texts for the columns of kubectl get. No API: a program reads the conditions instead.
+    #[serde(default, deserialize_with = "lenient")]
+    pub display: Option<Display>,
 
-    /// How the rollout stands, for the STATUS column: Complete, Rolling 3/4, Resting at a step, Blocked:
-    /// ImagePull, Queued, Pinned, Reverted, or Paused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<String>,
-
-    /// Names of the template's containers, for the CONTAINERS column. Example: web,proxy.
-    pub containers: Option<String>,
-
-    /// Images of the template's containers, for the IMAGES column.
-    pub images: Option<String>,
-
-    /// Ready when the rollout is complete. Otherwise Reconciling, or Stalled when a user has to act.
-    /// Available, Progressing, and ReplicaFailure as in apps/v1. RollbackRefused while the operator refuses
-    /// a spec.rollbackTo that keeps returning. CollisionLimitReached while all names tried for the new
-    /// ReplicaSet are taken. RevisionLimitReached while there are too many ReplicaSets and too few can be
-    /// deleted.
+    /// Conditions of the Deployment. Ready is True when the rollout is complete. Otherwise Reconciling is True, or
+    /// Stalled when a user has to act. Available, Progressing, and ReplicaFailure are those of apps/v1.
+    /// RollbackRefused is True while the operator refuses a spec.rollbackTo that keeps returning.
+    /// CollisionLimitReached is True while all names tried for the new ReplicaSet are taken. RevisionLimitReached is
+    /// True while there are too many ReplicaSets and too few can be deleted.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Option<Vec<Condition>>,
 
     /// Result of the last spec.rollbackTo.
     pub rollback: Option<Rollback>,
 
-    /// Names that were taken when the operator tried to create the ReplicaSet of the current template.
-    pub collisions: Option<Collisions>,
-
-    /// What blocks the rollout, heaviest first. Present only while the rollout does not move for a cause that
-    /// the operator knows.
+    /// Causes that block the rollout, the one with most pods first; present only while the rollout does not move for
+    /// a cause that the operator knows.
     #[schemars(length(max = BLOCKERS_MAX))]
     #[serde(default, deserialize_with = "blocker::read")]
     pub blockers: Option<Vec<Blocker>>,
 
     /// What runs instead of the declared revision; absent while the declared one runs.
-    #[serde(default, deserialize_with = "target::read")]
+    #[serde(default, deserialize_with = "lenient")]
     pub target: Option<Target>,
 
-    /// Where a revert would go; present while a failure policy or steps are set, and an earlier revision is good.
-    #[serde(default, deserialize_with = "target::fallback")]
+    /// Revision that a revert would run; present while a failure policy or steps are set and an earlier revision is
+    /// good.
+    #[serde(default, deserialize_with = "lenient")]
     pub fallback: Option<Fallback>,
 
-    /// Since when the current revision, complete, has kept its minimum of available pods.
-    #[serde(default, deserialize_with = "target::bake")]
-    pub bake: Option<Bake>,
+    /// What the operator has to know again after a restart. No API: its fields change without notice.
+    #[serde(default, deserialize_with = "lenient")]
+    pub memory: Option<Memory>,
 
-    /// The most pods of the current revision that there ever were. The operator recognizes progress by it, under a
-    /// failure policy.
-    #[serde(default, deserialize_with = "target::marks")]
-    pub marks: Option<Marks>,
-
-    /// The rollout that is running.
+    /// Rollout that is running; absent while there is none.
     #[serde(default, deserialize_with = "rollout::rollout")]
     pub rollout: Option<Rollout>,
 
-    /// Rollouts that ended, newest first. For people: the operator decides nothing by it.
-    #[x_kube(merge_strategy = ListMerge::Map(vec!["id".to_owned()]))]
+    /// Rollouts that ended, newest first, at most 20. The operator decides nothing by it.
     #[schemars(length(max = 20))]
     #[serde(default, deserialize_with = "rollout::history", skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Rollout>>,
 
-    /// The last change of spec.replicas.
-    #[serde(default, deserialize_with = "rollout::last_scale", skip_serializing_if = "Option::is_none")]
+    /// Last change of spec.replicas.
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub last_scale: Option<LastScale>,
+}
+
+/// Texts for the columns of `kubectl get`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "")]
+pub struct Display {
+    /// How the rollout stands: Complete, Rolling 3/4, Resting at a step, Blocked: ImagePull, Queued, Pinned, Reverted,
+    /// or Paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+
+    /// Ready pods out of desired pods. Example: 3/4.
+    pub ready: Option<String>,
+
+    /// Names of the template's containers. Example: web,proxy.
+    pub containers: Option<String>,
+
+    /// Images of the template's containers.
+    pub images: Option<String>,
 }
 
 /// One entry of `status.conditions`. Kubernetes has two such types: that of apps/v1 lacks
@@ -166,23 +169,23 @@ pub struct Condition {
     /// Whether the condition holds.
     pub status: ConditionStatus,
 
-    /// Machine-readable reason, one word. Example: RolloutComplete.
+    /// Reason for the status of the condition, in one word for programs. Example: RolloutComplete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 
-    /// Explanation for people.
+    /// Explanation of the reason for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
-    /// When the operator last changed status, reason, or message.
+    /// Time at which the operator last changed status, reason, or message of the condition.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub last_update_time: Option<Time>,
 
-    /// When status last changed.
+    /// Time at which the status of the condition last changed.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
 
-    /// The metadata.generation that the condition describes.
+    /// Value of metadata.generation that the condition describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
@@ -221,33 +224,28 @@ impl fmt::Display for ConditionStatus {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct Rollback {
-    /// Requested revision; 0 means the previous one.
+    /// Revision that spec.rollbackTo named; 0 means the previous one.
     #[schemars(range(min = 0))]
     pub requested: Option<i64>,
 
-    /// Revision that the request means; 0 if there is none.
+    /// Revision that was meant by the request; 0 if there is none.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
-    /// RolledBack, RevisionNotFound, TemplateUnchanged, Invalid or Refused.
+    /// How the rollback ended: RolledBack, RevisionNotFound, TemplateUnchanged, Invalid, or Refused.
     #[schemars(with = "Option<String>")]
     pub result: Option<RollbackResult>,
 
-    /// Why the API server refused the template.
+    /// Why the API server refused the template of that revision; present with the result Invalid.
     pub message: Option<String>,
 
-    /// Time of the decision.
+    /// Time at which the operator decided about the rollback.
     #[serde(default, deserialize_with = "time")]
     pub time: Option<Time>,
 
-    /// Who asked for it.
+    /// Author of the request for the rollback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<Author>,
-
-    /// Rollbacks of the last ten minutes, oldest first. The operator uses them to recognize a request that
-    /// keeps returning.
-    #[schemars(length(max = 3))]
-    pub recent: Option<Vec<RecentRollback>>,
 }
 
 /// Result of a request for a rollback.
@@ -273,35 +271,6 @@ impl fmt::Display for RollbackResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
-}
-
-/// One rollback of the last ten minutes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(description = "")]
-pub struct RecentRollback {
-    /// Time of the decision.
-    #[serde(default, deserialize_with = "time")]
-    pub time: Option<Time>,
-    /// Fingerprint of the template that was replaced.
-    pub from: Option<String>,
-    /// Fingerprint of the template that was restored.
-    pub to: Option<String>,
-}
-
-/// `status.collisions`: how often the name for a template's ReplicaSet was taken.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Collisions {
-    /// Fingerprint of the template.
-    pub template: Option<String>,
-    /// Number of collisions since the template was set.
-    #[schemars(range(min = 0))]
-    #[serde(default, deserialize_with = "count")]
-    pub count: Option<i32>,
-    /// Time of the last collision.
-    #[serde(default, deserialize_with = "time")]
-    pub time: Option<Time>,
 }
 
 impl DeploymentStatus {

@@ -11,53 +11,45 @@ use crate::numbers::{INT32_MAX, Share};
 use crate::rules;
 use crate::words;
 
-/// One step of a RollingUpdate.
+/// One step of a RollingUpdate. All conditions that are set have to be met before the rollout continues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 #[x_kube(
     crates(kube_core = "::kube_core"),
-    validation = rules::pause_is_written_out(),
-    validation = rules::the_last_step_has_no_pause()
+    validation = rules::conditions_are_written_out(),
+    validation = rules::the_last_step_needs_no_approval(),
+    validation = rules::the_last_step_has_no_wait()
 )]
 pub struct UpdateStep {
-    /// How many pods are to have the new template: a number, or a percentage of replicas, rounded up. Only 100%
+    /// How many pods have the new template at this step: a number, or a percentage of replicas, rounded up. Only 100%
     /// replaces the last old pod. Example: 25%.
     // By its length, the API server knows that the rules of twenty steps cost little.
     #[schemars(with = "Share", extend("maxLength" = 8))]
     #[x_kube(validation = rules::some_pods())]
     pub updated: IntOrString,
 
-    /// What the rollout waits for once these pods are available. If absent, it continues. Example: {seconds:
-    /// 600}.
-    // An author who writes `pause:` and nothing more wants one. The API server drops a null that the type excludes, so
-    // the type allows it, and a rule does not.
+    /// Whether the rollout waits at this step until somebody promotes the revision. If absent, it does not. Example:
+    /// Required.
+    // An author who writes `approval:` and nothing more wants one. The API server drops a null that the type excludes,
+    // and an enumeration excludes it, so the type allows it, and a rule does not.
+    #[schemars(with = "Option<String>", length(max = 63))]
+    #[x_kube(validation = rules::is_required())]
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub pause: Option<Pause>,
-}
+    pub approval: Option<StepApproval>,
 
-/// What ends the pause of a step.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
-#[serde(rename_all = "camelCase")]
-#[x_kube(crates(kube_core = "::kube_core"), validation = rules::pause_has_one_end())]
-pub struct Pause {
-    /// Promoted: somebody promotes the revision. Excludes seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<PauseUntil>,
-
-    /// This time, from when the pods are available, and again after a break of that. Excludes until. Example: 600.
+    /// Seconds for which the rollout waits at this step. The time begins when all pods of the step are available, and
+    /// begins again when one of them was not. A promotion ends the wait. If absent, there is none. Example: 600.
     #[schemars(range(min = 1, max = INT32_MAX))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<i32>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub wait_seconds: Option<i32>,
 }
 
-/// `pause.until` of a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-// This description would take the place of the field's.
-#[schemars(description = "", transform = words::known)]
-pub enum PauseUntil {
-    /// Somebody promotes the revision.
-    Promoted,
+/// `approval` of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StepApproval {
+    /// Somebody has to promote the revision.
+    Required,
     /// A word of a newer version of the API.
     #[serde(untagged)]
     Other(String),
@@ -69,9 +61,9 @@ pub enum PauseUntil {
 #[schemars(description = "", transform = words::known)]
 pub enum SkipStepsFor {
     /// Revisions that are known to be good.
-    Proven,
+    GoodRevisions,
     /// No revision.
-    None,
+    Nothing,
     /// A word of a newer version of the API.
     #[serde(untagged)]
     Other(String),

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -18,6 +19,14 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
     let value = Option::<Value>::deserialize(deserializer)?;
     Ok(value.as_ref().and_then(Value::as_str).and_then(read_time))
+}
+
+/// What is stored, if it can be read.
+pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let stored = Option::<Value>::deserialize(deserializer)?;
+    Ok(stored.and_then(|stored| T::deserialize(stored).ok()))
 }
 
 /// A time of the years that `metav1.Time` can hold.

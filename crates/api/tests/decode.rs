@@ -86,39 +86,42 @@ fn nulls_and_templates_are_passed_over() {
     assert_eq!(decode::spec(&Value::Null).unwrap(), Default::default());
 }
 
-/// A null is no pause that is absent, and a word of a newer version waits.
+/// A null is no condition that is absent, and a word of a newer version waits.
 #[test]
 fn steps_are_read_as_they_are_written() {
     let of = |flavour, limits: Value| {
         let object = json!({"spec": {"strategy": {"rollingUpdate": limits}}});
         decode::workload(flavour, &object, Defaults::of(flavour))
-            .map(|workload| (workload.steps, workload.skips_proven))
+            .map(|workload| (workload.steps, workload.good_skips_steps))
     };
     let ours = |limits| of(Flavour::Rollwright, limits);
     let written = json!({"steps": [
-        {"updated": 1, "pause": {"until": "Promoted"}},
-        {"updated": "25%", "pause": {"seconds": 600}},
+        {"updated": 1, "approval": "Required"},
+        {"updated": "25%", "waitSeconds": 600},
         {"updated": "50%"},
-        {"updated": "60%", "pause": {"until": "Dawn"}},
+        {"updated": "60%", "approval": "Dawn", "waitSeconds": 60},
     ]});
-    let (steps, skips_proven) = ours(written.clone()).unwrap();
-    let pauses: Vec<_> = steps.iter().map(|step| &*step.until).collect();
-    assert_eq!(pauses, [&[Until::Promoted][..], &[Until::Seconds(600)], &[], &[Until::Promoted]]);
+    let (steps, good_skips_steps) = ours(written.clone()).unwrap();
+    let waits: Vec<_> = steps.iter().map(|step| &*step.until).collect();
+    let both = [Until::Promoted, Until::Seconds(60)];
+    assert_eq!(waits, [&[Until::Promoted][..], &[Until::Seconds(600)], &[], &both]);
     let updated: Vec<_> = steps.iter().map(|step| step.updated.to_string()).collect();
-    assert_eq!((updated.join(" ").as_str(), skips_proven), ("1 25% 50% 60%", true));
-    for (word, skips) in [("Proven", true), ("None", false), ("Some", false)] {
-        let (_, skips_proven) = ours(json!({"skipStepsFor": word, "steps": [{"updated": 1}]})).unwrap();
-        assert_eq!(skips_proven, skips, "{word}");
+    assert_eq!((updated.join(" ").as_str(), good_skips_steps), ("1 25% 50% 60%", true));
+    for (word, skips) in [("GoodRevisions", true), ("Nothing", false), ("Some", false)] {
+        let (_, good_skips_steps) = ours(json!({"skipStepsFor": word, "steps": [{"updated": 1}]})).unwrap();
+        assert_eq!(good_skips_steps, skips, "{word}");
     }
-    let null = ours(json!({"steps": [{"updated": 1, "pause": null}]})).unwrap_err();
-    assert_eq!(null.field, "spec.strategy.rollingUpdate.steps[0].pause");
+    for field in ["approval", "waitSeconds"] {
+        let null = ours(json!({"steps": [{"updated": 1, field: null}]})).unwrap_err();
+        assert_eq!(null.field, format!("spec.strategy.rollingUpdate.steps[0].{field}"));
+    }
     for none in [json!({"steps": []}), json!({"steps": null}), json!(null)] {
         assert_eq!(ours(none), Ok((Vec::new(), true)));
     }
     assert_eq!(of(Flavour::AppsV1, written), Ok((Vec::new(), true)));
 }
 
-/// What is not written has its default: the deadline alone, unless criteria are named, and one pod.
+/// What is not written has its default, whatever else is written: the deadline, and one pod.
 #[test]
 fn a_failure_policy_has_its_defaults() {
     let policy = |policy: Value| {
@@ -126,11 +129,11 @@ fn a_failure_policy_has_its_defaults() {
         let workload = decode::workload(Flavour::Rollwright, &object, Defaults::Apply).unwrap();
         workload.failure_policy.unwrap()
     };
-    let stuck = json!({"deadline": false, "stuckSeconds": 120});
+    let stuck = json!({"deadlineExceeded": false, "stuckSeconds": 120, "minPods": "50%"});
     for (written, deadline, stuck_seconds, min_pods) in [
         (json!({}), true, None, IntOrPercent::Int(1)),
-        (json!({"when": {"stuckSeconds": 60}, "minPods": 2}), false, Some(60), IntOrPercent::Int(2)),
-        (json!({"when": stuck, "minPods": "50%"}), false, Some(120), IntOrPercent::Text("50%".to_owned())),
+        (json!({"when": {"stuckSeconds": 60, "minPods": 2}}), true, Some(60), IntOrPercent::Int(2)),
+        (json!({"when": stuck}), false, Some(120), IntOrPercent::Text("50%".to_owned())),
     ] {
         let read = policy(written.clone());
         assert_eq!(

@@ -27,7 +27,7 @@ fn the_status_of_apps_has_no_field_of_ours() {
     let written = encode::status(Flavour::AppsV1, &status);
     assert_eq!(fields(&written), fields(&serde_json::to_value(whole).unwrap()));
     let written = encode::status(Flavour::Rollwright, &status);
-    assert_eq!((&written["revision"], &written["ready"]), (&json!(3), &json!("1/1")));
+    assert_eq!((&written["revision"], &written["display"]["ready"]), (&json!(3), &json!("1/1")));
 }
 
 /// A merge patch keeps what it does not name, and takes away what it sets to null.
@@ -36,23 +36,16 @@ fn what_is_gone_is_written_as_null_and_what_is_not_known_is_not_written() {
     let rollback = RollbackRecord { result: "Refused".to_owned(), ..RollbackRecord::default() };
     let ours = Ours { rollback: Some(rollback), ..Ours::default() };
     let written = encode::status(Flavour::Rollwright, &Status { ours, ..Status::default() });
-    let gone = [
-        "terminatingReplicas",
-        "collisionCount",
-        "collisions",
-        "revision",
-        "blockers",
-        "rollout",
-        "target",
-        "fallback",
-        "bake",
-        "marks",
-    ];
+    let gone =
+        ["terminatingReplicas", "collisionCount", "revision", "blockers", "rollout", "target", "fallback"];
     for gone in gone {
         assert_eq!(written.get(gone), Some(&Value::Null), "{gone}");
     }
-    let rollback = json!({"requested": 0, "revision": 0, "result": "Refused", "message": null, "time": null, "recent": []});
+    let rollback = json!({"requested": 0, "revision": 0, "result": "Refused", "message": null, "time": null});
     assert_eq!(written["rollback"], rollback);
+    let nothing =
+        json!({"bake": null, "marks": null, "outline": null, "collisions": null, "rollbacks": null});
+    assert_eq!(written["memory"], nothing);
     for other in ["history", "lastScale"] {
         assert_eq!(written.get(other), None, "{other}");
     }
@@ -72,8 +65,15 @@ fn a_status_comes_back_as_it_was_written() {
 fn what_is_gone_of_a_running_rollout_is_null() {
     let none = || Record { id: 1, ..Record::default() };
     let at = |time: Option<&str>| {
-        let resting_since = time.map(|time| time.parse().unwrap());
-        Record { step: Some(1), of: Some(2), updated: Some(1), want: Some(1), resting_since, ..none() }
+        let rest_start_time = time.map(|time| time.parse().unwrap());
+        Record {
+            step: Some(1),
+            steps: Some(2),
+            updated: Some(1),
+            target_pods: Some(1),
+            rest_start_time,
+            ..none()
+        }
     };
     let patch = |before: Record, after: Record| {
         let mut workload =
@@ -85,9 +85,9 @@ fn what_is_gone_of_a_running_rollout_is_null() {
     };
     let rests = || at(Some("2026-04-01T12:30:00Z"));
     let left = patch(rests(), at(None));
-    assert_eq!((left.get("restingSince"), &left["step"]), (Some(&Value::Null), &json!(1)));
+    assert_eq!((left.get("restStartTime"), &left["step"]), (Some(&Value::Null), &json!(1)));
     let without = patch(rests(), none());
-    for name in ["step", "of", "updated", "want", "restingSince"] {
+    for name in ["step", "steps", "updated", "targetPods", "restStartTime"] {
         assert_eq!(without.get(name), Some(&Value::Null), "{name}");
     }
     assert_eq!(patch(none(), none()).get("step"), None);
@@ -109,11 +109,10 @@ fn garbage_in_blockers_counts_as_absent() {
     for garbage in [json!("x"), json!(7), json!({"cause": "x"}), Value::Null] {
         assert_eq!(read(garbage), None);
     }
-    let entries =
-        json!([7, null, {}, {"cause": 1}, {"cause": "x", "pods": "many"}, {"cause": "ok", "since": "then"}]);
+    let entries = json!([7, null, {}, {"cause": 1}, {"cause": "x", "pods": "many"}, {"cause": "ok", "startTime": "then"}]);
     let read_entries = read(entries).unwrap();
     let [entry] = read_entries.as_slice() else { panic!("{read_entries:?}") };
-    assert_eq!((entry.cause.as_str(), &entry.since), ("ok", &None));
+    assert_eq!((entry.cause.as_str(), &entry.start_time), ("ok", &None));
     let long = json!({"cause": "x", "message": "\u{1f4a5}".repeat(8192), "pods": i64::MAX});
     let many = read(vec![long; 20].into()).unwrap();
     assert_eq!(many.len(), 5);

@@ -22,10 +22,10 @@ fn record(id: i64) -> Record {
         hash: "5f9".to_owned(),
         trigger: Some(Trigger::NewImage),
         author: Some(Author { manager: "helm".to_owned(), operation: "Update".to_owned(), user: None }),
-        started: Some(at("2026-04-01T12:00:00Z")),
+        start_time: Some(at("2026-04-01T12:00:00Z")),
         outline: Some(Outline([7; 12])),
         end: Some(End {
-            at: at("2026-04-01T12:01:00Z"),
+            time: at("2026-04-01T12:01:00Z"),
             outcome: Outcome::Succeeded,
             reason: None,
             message: None,
@@ -59,6 +59,7 @@ fn written(object: &Value, ended: Vec<Record>) -> Value {
     let workload = read(object);
     let mut status = Status { observed_generation: 2, ..workload.status.clone() };
     (status.ours.history.odd, status.collision_count) = (Vec::new(), None);
+    status.ours.history.outline = ended.last().and_then(|record| record.outline);
     let write = StatusWrite { status, ended, ..StatusWrite::default() };
     let patch = history::patch(Flavour::Rollwright, &workload, &write).unwrap();
     let mut object = object.clone();
@@ -66,8 +67,8 @@ fn written(object: &Value, ended: Vec<Record>) -> Value {
     json_patch::patch(&mut object, &patch).unwrap();
     // The column STATUS follows each status write, in either form.
     let merged = encode::status_patch(Flavour::Rollwright, &workload, &write);
-    assert!(merged["status"]["state"].is_string());
-    assert_eq!(object["status"]["state"], merged["status"]["state"]);
+    assert!(merged["status"]["display"]["summary"].is_string());
+    assert_eq!(object["status"]["display"]["summary"], merged["status"]["display"]["summary"]);
     object
 }
 
@@ -161,13 +162,13 @@ fn other_garbage_in_a_status_is_nothing() {
 #[test]
 fn a_write_without_a_record_leaves_the_history_alone() {
     let workload = read(&object(&json!([stored(1)])));
-    let by = Scaler { manager: "hpa".to_owned(), subresource: "scale".to_owned(), at: None };
+    let by = Scaler { manager: "hpa".to_owned(), subresource: "scale".to_owned(), time: None };
     let last_scale = Some(LastScale { from: 3, to: 9, by });
     let write = StatusWrite { status: workload.status.clone(), last_scale, ..StatusWrite::default() };
     assert!(history::patch(Flavour::Rollwright, &workload, &write).is_none());
     let patch = encode::status_patch(Flavour::Rollwright, &workload, &write);
     assert_eq!(patch["status"].get("history"), None);
-    let told = json!({"from": 3, "to": 9, "manager": "hpa", "subresource": "scale", "at": null});
+    let told = json!({"from": 3, "to": 9, "manager": "hpa", "subresource": "scale", "time": null});
     assert_eq!(patch["status"]["lastScale"], told);
     let apps = StatusWrite { ended: vec![record(2)], ..write };
     assert!(history::patch(Flavour::AppsV1, &workload, &apps).is_none());

@@ -24,7 +24,7 @@ const SHIPPED: [&str; 8] = [
 /// Fields of every kind that has pods.
 const SHARED: [&str; 4] = ["conditions", "replicas", "selector", "template"];
 /// Where a name is somebody else's.
-const OTHERS: [(&str, &str, &str); 8] = [
+const OTHERS: [(&str, &str, &str); 12] = [
     ("crates/shadow/src/case.rs", "minReadySeconds", "the format of recorded cases (tests/oracle/FORMAT.md)"),
     ("crates/shadow/src/mask.rs", "lastTransitionTime", "words of recorded cases"),
     ("crates/shadow/src/mask.rs", "lastUpdateTime", "words of recorded cases"),
@@ -33,6 +33,10 @@ const OTHERS: [(&str, &str, &str); 8] = [
     ("crates/cli/src/verbs/plan.rs", "highestPods", "what `-o json` prints of a plan"),
     ("crates/cli/src/verbs/plan.rs", "lowestAvailable", "what `-o json` prints of a plan"),
     ("crates/cli/src/history.rs", "readyReplicas", "what `-o json` prints of a revision"),
+    ("crates/cli/src/history.rs", "podTemplateHash", "what `-o json` prints of a revision"),
+    ("crates/cli/src/at_step.rs", "restStartTime", "what `-o json` prints of a step"),
+    ("crates/cli/src/at_step.rs", "targetPods", "what `-o json` prints of a step"),
+    ("crates/cli/src/projection/stops.rs", "waitSeconds", "what `-o json` prints of a plan"),
 ];
 
 /// Names of two words, and paths of those of one.

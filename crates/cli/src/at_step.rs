@@ -17,9 +17,9 @@ use crate::table::age;
 pub(crate) struct AtStep {
     /// Counted from 1.
     pub(crate) step: i64,
-    pub(crate) of: i64,
+    pub(crate) steps: i64,
     /// Pods of the new template that the step asks for.
-    pub(crate) want: i64,
+    pub(crate) target_pods: i64,
     pub(crate) rest: Option<Rest>,
 }
 
@@ -36,10 +36,10 @@ impl AtStep {
     /// `None` if the status reports no step.
     pub(crate) fn of(spec: &DeploymentSpec, status: &DeploymentStatus) -> Option<Self> {
         let rollout = status.rollout.as_ref()?;
-        let (step, of) = rollout.step.zip(rollout.of)?;
-        let since = rollout.resting_since.as_ref().map(|since| since.0);
+        let (step, steps) = rollout.step.zip(rollout.steps)?;
+        let since = rollout.rest_start_time.as_ref().map(|since| since.0);
         let rest = words(status).map(|words| Rest { words, since, until: until(spec, step) });
-        Some(Self { step, of, want: rollout.want.unwrap_or(0), rest })
+        Some(Self { step, steps, target_pods: rollout.target_pods.unwrap_or(0), rest })
     }
 
     /// Counted from 0.
@@ -51,8 +51,14 @@ impl AtStep {
     pub(crate) fn document(&self) -> Value {
         let time =
             |of: fn(&Rest) -> Option<Timestamp>| self.rest.as_ref().and_then(of).map(|it| it.to_string());
-        let (since, until) = (time(|rest| rest.since), time(Rest::end));
-        json!({"step": self.step, "of": self.of, "want": self.want, "since": since, "until": until})
+        let (start, end) = (time(|rest| rest.since), time(Rest::end));
+        json!({
+            "step": self.step,
+            "steps": self.steps,
+            "targetPods": self.target_pods,
+            "restStartTime": start,
+            "restEndTime": end,
+        })
     }
 }
 
@@ -97,7 +103,7 @@ fn until(spec: &DeploymentSpec, step: i64) -> Vec<Until> {
     let limits = spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.as_ref());
     let mut steps = limits.and_then(|limits| limits.steps.as_deref()).unwrap_or_default().iter();
     let listed = usize::try_from(step.saturating_sub(1)).ok().and_then(|index| steps.nth(index));
-    listed.and_then(|listed| listed.pause.as_ref()).map(decode::until).into_iter().collect()
+    listed.map(decode::until).into_iter().flatten().collect()
 }
 
 /// How many pods each step before the end of the rollout updates, for the marks of a bar.
@@ -130,8 +136,8 @@ mod tests {
         assert_eq!(rest.left(at("12:05:51")), " (4m10s left)");
         assert_eq!(rest.left(at("12:10:01")), "", "the operator has yet to go on");
         let document = rollout.at_step.as_ref().map(AtStep::document).unwrap();
-        let expected = json!({"step": 2, "of": 4, "want": 1, "since": "2026-04-01T12:00:00Z",
-                              "until": "2026-04-01T12:10:01Z"});
+        let expected = json!({"step": 2, "steps": 4, "targetPods": 1, "restStartTime": "2026-04-01T12:00:00Z",
+                              "restEndTime": "2026-04-01T12:10:01Z"});
         assert_eq!(document, expected);
     }
 
@@ -148,7 +154,7 @@ mod tests {
         let mut deployment = samples::resting_for_some_time();
         deployment.body["spec"]["replicas"] = json!(0);
         for since in [json!("2026-04-01T12:00:00Z"), Value::Null] {
-            deployment.body["status"]["rollout"]["restingSince"] = since;
+            deployment.body["status"]["rollout"]["restStartTime"] = since;
             let rollout = of(&deployment);
             assert_eq!(rollout.phase, Phase::Resting, "it is not complete, though all pods are there");
             assert_eq!(rollout.rest().map(Rest::code), Some(Code::Paused));
@@ -158,16 +164,16 @@ mod tests {
     #[test]
     fn a_rollout_on_its_way_to_a_step_counts_towards_it() {
         let mut deployment = samples::resting_for_some_time();
-        deployment.body["status"]["rollout"]["restingSince"] = Value::Null;
+        deployment.body["status"]["rollout"]["restStartTime"] = Value::Null;
         deployment.body["status"]["conditions"] = json!([]);
         let rollout = &mut deployment.body["status"]["rollout"];
         rollout["step"] = json!(3);
-        rollout["want"] = json!(2);
+        rollout["targetPods"] = json!(2);
         let rollout = of(&deployment);
         assert_eq!((rollout.phase, rollout.rest()), (Phase::Progressing, None));
         let words = "1 out of 3 new replicas have been updated, 2 at step 3 of 4...";
         assert!(rollout.message.ends_with(words), "{}", rollout.message);
-        deployment.body["status"]["rollout"]["want"] = json!(3);
+        deployment.body["status"]["rollout"]["targetPods"] = json!(3);
         let words = "1 out of 3 new replicas have been updated...";
         assert!(of(&deployment).message.ends_with(words), "the last step");
     }

@@ -211,7 +211,7 @@ fn diverged(facts: &Facts<'_>) -> Option<Diagnosis> {
     let more = if runs_another { on_the_way(facts, &target) } else { hashes(facts.revisions) };
     Some(Diagnosis {
         verdict: Verdict::Blocked,
-        cause: clean(pinned::because(&target)).into(),
+        cause: clean(pinned::word(&target)).into(),
         text: format!("{}.{more}", pinned::sentence(&deployment.spec(), target)),
         next: Some(facts.deployment.command("unpin")),
     })

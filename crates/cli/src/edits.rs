@@ -62,10 +62,10 @@ pub(crate) fn runs_its_template(deployment: &Deployment) -> Result<(), Failure> 
     heeded(deployment, "a rollback")?;
     let Some(pin) = pinned::in_force(deployment) else { return Ok(()) };
     Err(Failure::Rollout(format!(
-        "{} is pinned (spec.pin.hash {}), so the template of a rollback would not run; remove the pin first: {}; or \
+        "{} is pinned (spec.pin.podTemplateHash {}), so the template of a rollback would not run; remove the pin first: {}; or \
          pin another revision with --pin",
         deployment.full_name(),
-        pin.hash,
+        pin.pod_template_hash,
         deployment.command("unpin")
     )))
 }
@@ -110,18 +110,19 @@ pub(crate) fn pin(
     let known = pinned::in_force(deployment);
     // Who asks for no pin gets one only where there is something to change.
     match &known {
-        Some(known) if !wish.pin && known.hash == hash => return Ok(Undo::Nothing(SAME_PIN)),
+        Some(known) if !wish.pin && known.pod_template_hash == hash => return Ok(Undo::Nothing(SAME_PIN)),
         None if !wish.pin && equality::equal(template, &revision.template) => {
             return Ok(Undo::Nothing(SAME_TEMPLATE));
         }
         _ => {}
     }
-    let while_template = wish.until_next_template.then(|| flavour.fingerprint(template).as_str().to_owned());
-    let pin = Pin { hash: hash.to_owned(), while_template, reason: wish.reason.clone() };
+    let template_fingerprint =
+        wish.until_next_template.then(|| flavour.fingerprint(template).as_str().to_owned());
+    let pin = Pin { pod_template_hash: hash.to_owned(), template_fingerprint, reason: wish.reason.clone() };
     if deployment.spec().pin.as_ref() == Some(&pin) {
         return Ok(Undo::Nothing(SAME_PIN));
     }
-    if pin.while_template.is_none() {
+    if pin.template_fingerprint.is_none() {
         return Ok(Undo::Patch(Patch::Merge(json!({"spec": encode::pin(Some(&pin))}))));
     }
     // A template that came in the meantime is the next one, which ends the pin.
@@ -261,7 +262,7 @@ mod tests {
             let revision = revisions.iter().find(|revision| revision.number == number).unwrap();
             sent(pin(&pinned, revision, wish))
         };
-        let members = json!({"hash": "h5", "whileTemplate": null, "reason": "INC-9"});
+        let members = json!({"podTemplateHash": "h5", "templateFingerprint": null, "reason": "INC-9"});
         assert_eq!(of(5, &wish(Some("INC-9"), false)), json!({"spec": {"pin": members}}));
         let patch = of(6, &wish(None, true));
         let template = &pinned.body["spec"]["template"];
@@ -269,7 +270,7 @@ mod tests {
         // The pin must not be that of a template that came in between.
         let expected = json!([
             {"op": "test", "path": "/spec/template", "value": template},
-            {"op": "add", "path": "/spec/pin", "value": {"hash": "h6", "whileTemplate": fingerprint.as_str()}},
+            {"op": "add", "path": "/spec/pin", "value": {"podTemplateHash": "h6", "templateFingerprint": fingerprint.as_str()}},
         ]);
         assert_eq!(patch, expected);
         // The same pin, and no other wish than that.
@@ -285,8 +286,11 @@ mod tests {
         unpinned.body["spec"]["pin"] = Value::Null;
         let default = PinArguments::default();
         assert!(matches!(pin(&unpinned, &revisions[0], &default), Ok(Undo::Nothing(SAME_TEMPLATE))));
-        assert_eq!(sent(pin(&unpinned, &revisions[1], &default))["spec"]["pin"]["hash"], "h6");
-        assert_eq!(sent(pin(&unpinned, &revisions[0], &wish(None, false)))["spec"]["pin"]["hash"], "h7");
+        assert_eq!(sent(pin(&unpinned, &revisions[1], &default))["spec"]["pin"]["podTemplateHash"], "h6");
+        assert_eq!(
+            sent(pin(&unpinned, &revisions[0], &wish(None, false)))["spec"]["pin"]["podTemplateHash"],
+            "h7"
+        );
     }
 
     #[test]
@@ -307,7 +311,7 @@ mod tests {
         assert_eq!(code, Code::Paused);
         // With another template, this pin is not in force, and does not hinder a rollback.
         let mut over = samples::pinned();
-        over.body["spec"]["pin"]["whileTemplate"] = json!(format!("v1:{}", "0".repeat(64)));
+        over.body["spec"]["pin"]["templateFingerprint"] = json!(format!("v1:{}", "0".repeat(64)));
         assert!(runs_its_template(&over).is_ok());
         assert_eq!(sent(undo(&over, &revisions[2])), json!({"spec": {"rollbackTo": {"revision": 5}}}));
     }

@@ -75,7 +75,7 @@ impl Revision {
         let own = [
             ("revision", json!(self.number)),
             ("replicaSet", json!(self.set_name())),
-            ("hash", json!(self.hash())),
+            ("podTemplateHash", json!(self.hash())),
             ("images", json!(images::of(&self.template))),
             ("changeCause", json!(self.annotation(CHANGE_CAUSE))),
             ("changedBy", json!(self.annotation(CHANGED_BY))),

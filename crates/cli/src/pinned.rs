@@ -21,12 +21,12 @@ pub(crate) fn target(deployment: &Value) -> Option<Target> {
 
 /// Whether another revision runs by a pin.
 pub(crate) fn is_pinned(target: &Target) -> bool {
-    target.because.as_deref() == Some(reason::PINNED)
+    target.reason.as_deref() == Some(reason::PINNED)
 }
 
 /// Whether another revision runs because the declared one failed, or somebody aborted it.
 pub(crate) fn is_reverted(target: &Target) -> bool {
-    target.because.as_deref().is_some_and(|because| reason::REVERTS.contains(&because))
+    target.reason.as_deref().is_some_and(|reason| reason::REVERTS.contains(&reason))
 }
 
 /// Whether another revision runs. Otherwise the one that the pin names is gone.
@@ -46,18 +46,18 @@ pub(crate) fn short(spec: &DeploymentSpec, target: &Target) -> String {
     let pin = spec.pin.as_ref().filter(|_| !is_reverted(target));
     let reason = pin.and_then(|pin| pin.reason.as_deref());
     let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
-    let hash = target.hash.as_deref().unwrap_or_default();
+    let hash = target.pod_template_hash.as_deref().unwrap_or_default();
     clean(&match target.revision {
         Some(number) if runs_another(target) => {
-            format!("runs revision {number}: {}{reason}", because(target))
+            format!("runs revision {number}: {}{reason}", word(target))
         }
-        _ => format!("{} {hash}{reason}", because(target)),
+        _ => format!("{} {hash}{reason}", word(target)),
     })
 }
 
 /// Why, in one word for programs.
-pub(crate) fn because(target: &Target) -> &str {
-    target.because.as_deref().unwrap_or_default()
+pub(crate) fn word(target: &Target) -> &str {
+    target.reason.as_deref().unwrap_or_default()
 }
 
 /// `spec.pin`, unless it was made for another template.
@@ -68,7 +68,7 @@ pub(crate) fn in_force(deployment: &Deployment) -> Option<Pin> {
 /// The revision that runs, or is rolled out: the one that is pinned, or that was reverted to, or else the newest.
 pub(crate) fn running<'a>(deployment: &Deployment, newest_first: &'a [Revision]) -> Option<&'a Revision> {
     match in_force(deployment) {
-        Some(pin) => of_hash(newest_first, &pin.hash),
+        Some(pin) => of_hash(newest_first, &pin.pod_template_hash),
         None => reverted_to(deployment, newest_first).or(newest_first.first()),
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn running<'a>(deployment: &Deployment, newest_first: &'a [Revision])
 /// about that.
 pub(crate) fn reverted_to<'a>(deployment: &Deployment, all: &'a [Revision]) -> Option<&'a Revision> {
     let target = deployment.status().target.filter(is_reverted)?;
-    of_hash(all, target.hash.as_deref()?).filter(|_| has_failed(deployment, all))
+    of_hash(all, target.pod_template_hash.as_deref()?).filter(|_| has_failed(deployment, all))
 }
 
 /// Whether the declared revision is reported to have failed.
@@ -122,7 +122,7 @@ fn before<'a>(
     newest_first: &'a [Revision],
     pin: &Pin,
 ) -> Result<&'a Revision, Failure> {
-    let Some(running) = of_hash(newest_first, &pin.hash) else {
+    let Some(running) = of_hash(newest_first, &pin.pod_template_hash) else {
         return Err(Failure::Missing(format!(
             "spec.pin names no ReplicaSet of {}, so no revision is before it; name one with --to-revision",
             deployment.full_name()
@@ -149,15 +149,19 @@ pub(crate) fn fallback<'a>(deployment: &Deployment, all: &'a [Revision]) -> Opti
 /// What a new template does not change: a pin that is not for one template stays in force, and what it names runs on.
 /// The Deployment is as it is with that template.
 pub(crate) fn kept(deployment: &Deployment) -> Option<String> {
-    let pin = in_force(deployment).filter(|pin| pin.while_template.is_none())?;
+    let pin = in_force(deployment).filter(|pin| pin.template_fingerprint.is_none())?;
     let (spec, command) = (deployment.spec(), deployment.command("unpin"));
     // What is reported of the template before is true of this one, too, if it is about this pin.
-    let target = deployment.status().target.filter(|target| target.hash.as_deref() == Some(&*pin.hash));
+    let target = deployment
+        .status()
+        .target
+        .filter(|target| target.pod_template_hash.as_deref() == Some(&*pin.pod_template_hash));
     if let Some(missing) = target.clone().filter(|target| !runs_another(target)) {
         return Some(sentence(&spec, missing));
     }
     let number = target.and_then(|target| target.revision);
-    let runs = number.map_or_else(|| format!("ReplicaSet {}", pin.hash), |it| format!("revision {it}"));
+    let runs =
+        number.map_or_else(|| format!("ReplicaSet {}", pin.pod_template_hash), |it| format!("revision {it}"));
     let reason = pin.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
     Some(clean(&format!(
         "{runs} stays running because of spec.pin{reason}; to run the new template: {command}"
@@ -166,7 +170,9 @@ pub(crate) fn kept(deployment: &Deployment) -> Option<String> {
 
 /// The pods of the revision that runs instead of the declared one.
 pub(crate) fn pods<'a>(target: &Target, mut revisions: impl Iterator<Item = &'a Revision>) -> SetStatus {
-    let is_it = |revision: &&Revision| target.hash.is_some() && revision.hash() == target.hash.as_deref();
+    let is_it = |revision: &&Revision| {
+        target.pod_template_hash.is_some() && revision.hash() == target.pod_template_hash.as_deref()
+    };
     revisions.find(is_it).map(Revision::status).unwrap_or_default()
 }
 

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use kube::api::Patch;
-use plan::Workload;
 use plan::keys::PROMOTE;
+use plan::{STEP_NAMES, Workload};
 use serde_json::Value;
 
 use crate::args::promote::PromoteArguments;
@@ -48,7 +48,7 @@ pub(crate) fn promote(
     }
     let goal = goal(deployment, &workload, wish, &at)?;
     if goal.step == at.index() {
-        return Ok(Promotion::Nothing(format!("is at step {} of {} already", at.step, at.of)));
+        return Ok(Promotion::Nothing(format!("is at step {} of {} already", at.step, at.steps)));
     }
     // The time makes it another request than one before a retry.
     let request = format!("{number}/{}/{now:.0}", goal.name);
@@ -112,23 +112,20 @@ fn goal(
     at: &AtStep,
 ) -> Result<Goal, Failure> {
     if let Some(name) = &wish.to {
-        let step = workload.step_named(name).ok_or_else(|| {
-            Failure::Usage(format!(
-                "--to {name} is no step: write a number of pods such as 3, or a percentage such as 30%; or --full for \
-                 all pods"
-            ))
-        })?;
+        let step = workload
+            .step_named(name)
+            .ok_or_else(|| Failure::Usage(format!("--to {name} names no step: write {STEP_NAMES}")))?;
         return Ok(Goal { step, name: name.clone() });
     }
     if wish.full {
         return Ok(goal::all(workload));
     }
-    if at.rest.is_none() && at.step < at.of {
+    if at.rest.is_none() && at.step < at.steps {
         let (name, promote) = (deployment.name(), deployment.command("promote"));
         return Err(Failure::Rollout(format!(
             "the rollout of {name} has not reached step {} of {} yet; to go on without a stop there, name another \
              step: {promote} --to=PODS",
-            at.step, at.of
+            at.step, at.steps
         )));
     }
     Ok(goal::next(workload, at.index()))

@@ -20,7 +20,7 @@ pub(crate) fn blockers(deployment: &Value) -> Vec<Blocker> {
 pub(crate) fn sentence(blocker: &Blocker) -> String {
     let count = |number: Option<i32>| number.unwrap_or_default();
     let message = clean(blocker.message.as_deref().unwrap_or_default());
-    format!("{} of {} pods {message}", count(blocker.pods), count(blocker.of))
+    format!("{} of {} pods {message}", count(blocker.pods), count(blocker.total_pods))
 }
 
 /// Adds the first of them to what a command reports of a rollout that has not ended.
@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn the_heaviest_one_is_told_while_the_status_is_of_this_generation() {
-        let blocker = json!({"cause": "ImagePull", "pods": 2, "of": 4, "message": "cannot pull\u{1b}[2J"});
+        let blocker =
+            json!({"cause": "ImagePull", "pods": 2, "totalPods": 4, "message": "cannot pull\u{1b}[2J"});
         let mut deployment = json!({
             "metadata": {"generation": 2},
             "status": {"observedGeneration": 2, "blockers": [blocker, {"cause": "CrashLoop"}]},

@@ -173,9 +173,10 @@ fn stands(
     }
     let Counts { desired, current, updated, available, .. } = counts;
     let left = if updated < desired {
-        let step = at_step.filter(|at| at.want < desired);
-        let step =
-            step.map_or_else(String::new, |at| format!(", {} at step {} of {}", at.want, at.step, at.of));
+        let step = at_step.filter(|at| at.target_pods < desired);
+        let step = step.map_or_else(String::new, |at| {
+            format!(", {} at step {} of {}", at.target_pods, at.step, at.steps)
+        });
         format!("{updated} out of {desired} new replicas have been updated{step}")
     } else if current > updated {
         format!("{} old replicas are pending termination", current - updated)
@@ -346,7 +347,7 @@ mod tests {
         missing["spec"]["paused"] = json!(true);
         let (failed, words) = phase(&missing);
         assert_eq!(failed, Phase::Failed);
-        assert!(words.contains("spec.pin.hash h9 (INC-4711) is no pod-template-hash"), "{words}");
+        assert!(words.contains("spec.pin.podTemplateHash h9 (INC-4711) is no pod-template-hash"), "{words}");
         // A status of before the last change shows nothing.
         missing["metadata"]["generation"] = json!(10);
         assert_eq!(phase(&missing).0, Phase::Progressing);

@@ -61,14 +61,14 @@ fn promotions(rollouts: &[&Rollout], now: Timestamp) -> String {
 
 /// How long ago it was carried out.
 fn ago(promotion: &Promotion, now: Timestamp) -> String {
-    age(&promotion.at.as_ref().map_or_else(String::new, |at| at.0.to_string()), now)
+    age(&promotion.time.as_ref().map_or_else(String::new, |time| time.0.to_string()), now)
 }
 
 /// The last promotion in a sentence, after a blank; empty if there was none.
 pub(crate) fn promoted(rollout: &Rollout, now: Timestamp) -> String {
     let Some(last) = rollout.promotions.iter().flatten().next_back() else { return String::new() };
     let manager = last.manager.as_deref().map_or_else(String::new, |manager| format!(" by {manager}"));
-    let ago = last.at.as_ref().map_or_else(String::new, |_| format!(" {} ago", ago(last, now)));
+    let ago = last.time.as_ref().map_or_else(String::new, |_| format!(" {} ago", ago(last, now)));
     clean(&format!(" The last promotion was to step {}{manager}{ago}.", last.step))
 }
 
@@ -93,8 +93,8 @@ fn author(author: Option<&Author>) -> String {
 
 /// How long it took, or has taken so far.
 fn took(rollout: &Rollout, now: Timestamp) -> String {
-    let Some(started) = &rollout.started else { return "<unknown>".to_owned() };
-    age(&started.0.to_string(), rollout.ended.as_ref().map_or(now, |ended| ended.0))
+    let Some(start) = &rollout.start_time else { return "<unknown>".to_owned() };
+    age(&start.0.to_string(), rollout.completion_time.as_ref().map_or(now, |end| end.0))
 }
 
 fn outcome(rollout: &Rollout) -> String {
@@ -114,10 +114,10 @@ mod tests {
     #[test]
     fn rollouts_are_listed_oldest_first_with_the_one_that_runs() {
         let status: DeploymentStatus = serde_json::from_value(json!({
-            "rollout": {"id": 3, "revision": 3, "trigger": "Rollback", "started": "2026-04-01T12:10:00Z"},
+            "rollout": {"id": 3, "revision": 3, "trigger": "Rollback", "startTime": "2026-04-01T12:10:00Z"},
             "history": [
                 {"id": 2, "revision": 2, "trigger": "NewImage", "author": {"manager": "helm", "user": "dev-1"},
-                 "started": "2026-04-01T12:00:00Z", "ended": "2026-04-01T12:10:00Z", "outcome": "Failed",
+                 "startTime": "2026-04-01T12:00:00Z", "completionTime": "2026-04-01T12:10:00Z", "outcome": "Failed",
                  "reason": "ProgressDeadlineExceeded"},
                 {"id": 1, "revision": 1, "author": {"manager": "kubectl\u{1b}[2J"}, "outcome": "Succeeded"},
                 {"id": "garbage"}, 7,
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn promotions_are_listed_once_with_their_rollout() {
-        let first = json!({"step": 2, "manager": "kubectl-annotate\u{1b}", "at": "2026-04-01T12:00:00Z"});
-        let second = json!({"step": 4, "manager": "rollwright-cli", "at": "2026-04-01T12:10:00Z"});
+        let first = json!({"step": 2, "manager": "kubectl-annotate\u{1b}", "time": "2026-04-01T12:00:00Z"});
+        let second = json!({"step": 4, "manager": "rollwright-cli", "time": "2026-04-01T12:10:00Z"});
         let status: DeploymentStatus = serde_json::from_value(json!({
             // A pin held it up in between.
             "rollout": {"id": 4, "revision": 2, "step": 4, "promotions": [first, second]},

@@ -155,7 +155,9 @@ impl Tree {
 
 /// Whether this revision is the one that runs instead of the declared one.
 fn is_target(target: Option<&Target>, revision: &Revision) -> bool {
-    target.is_some_and(|target| target.hash.is_some() && target.hash.as_deref() == revision.hash())
+    target.is_some_and(|target| {
+        target.pod_template_hash.is_some() && target.pod_template_hash.as_deref() == revision.hash()
+    })
 }
 
 /// The numbers of a rollout for programs.
@@ -265,7 +267,8 @@ mod tests {
         assert_eq!(head.last(), Some(&"runs revision 6: Pinned (INC-4711)"), "{text}");
         assert_eq!(cells(&text, "web-h6").get(2), Some(&"pinned"), "{text}");
         assert_eq!(cells(&text, "web-h7").get(2), Some(&"declared"), "{text}");
-        let target = json!({"revision": 6, "hash": "h6", "because": "Pinned", "declaredRevision": 7});
+        let target =
+            json!({"revision": 6, "podTemplateHash": "h6", "reason": "Pinned", "declaredRevision": 7});
         assert_eq!(tree.document()["target"], target);
     }
 

@@ -110,7 +110,7 @@ pub(crate) fn course(view: View<'_>) -> Course {
 fn situation(view: View<'_>, judgment: &Judgment) -> Situation {
     let (workload, sets) = (view.workload(), view.sets);
     if let Some(pin) = workload.pin_in_force() {
-        return match sets.with_hash(&pin.hash) {
+        return match sets.with_hash(&pin.pod_template_hash) {
             None => Situation::PinTargetMissing,
             Some(pinned) if Some(pinned) != sets.declared => Situation::Pinned(pinned),
             Some(_) => Situation::Declared(None),
@@ -125,7 +125,7 @@ fn situation(view: View<'_>, judgment: &Judgment) -> Situation {
     match judgment.fallback {
         Some(fallback) if reverts => Situation::Reverted(fallback),
         None if reverts => failed(reason::NO_GOOD_REVISION),
-        _ if action == Some(FailureAction::Pause) => failed(reason::ROLLOUT_FAILED),
+        _ if action == Some(FailureAction::Stop) => failed(reason::ROLLOUT_FAILED),
         _ => Situation::Declared(None),
     }
 }
@@ -169,7 +169,7 @@ impl Course {
         noted.unwrap_or_else(|| Memory::known(set))
     }
 
-    /// Why another ReplicaSet runs than the declared one, for `status.target.because`.
+    /// Why another ReplicaSet runs than the declared one, for `status.target.reason`.
     pub(crate) fn because(&self) -> Option<&'static str> {
         match self.situation {
             Situation::Declared(_) | Situation::Failed { .. } => None,

@@ -42,7 +42,7 @@ pub use model::status::{
     BakeRecord, CollisionRecord, FallbackRecord, Marks, Ours, RecentRollback, RollbackRecord, Status,
     TargetRecord,
 };
-pub use model::steps::UpdateStep;
+pub use model::steps::{STEP_NAMES, UpdateStep};
 pub use model::summary::TemplateSummary;
 pub use model::trigger::{Outline, Trigger};
 pub use model::until::Until;

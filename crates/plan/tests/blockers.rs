@@ -148,7 +148,7 @@ fn what_blocked_a_pinned_revision_does_not_block_the_declared_one() {
     let pinned = TargetRecord {
         revision: Some(1),
         hash: "a".to_owned(),
-        because: "Pinned".to_owned(),
+        reason: "Pinned".to_owned(),
         ..<_>::default()
     };
     world.observed.workload.status.ours.target = Some(pinned);

@@ -339,14 +339,20 @@ fn put_on_rollwright(case: &mut Value, dice: &mut Dice) {
     }
     put(case, ANNOTATIONS, ROLLBACK_TO, Value::Null);
     put(case, ANNOTATIONS, REVISION, Value::Null);
+    let mut memory = Map::new();
     if dice.percent(15) {
-        let record = rollbacks(case, dice);
+        let (record, recent) = rollbacks(case, dice);
         put(case, STATUS, "rollback", record);
+        memory.insert("rollbacks".to_owned(), recent);
     }
     if dice.percent(15) {
         let time = before(case, dice.one_of(&[10_000, 299_000, 301_000], 0));
         let count = dice.between(1, 5);
-        put(case, STATUS, "collisions", json!({ "template": "<fingerprint>", "count": count, "time": time }));
+        let record = json!({ "template": "<fingerprint>", "count": count, "time": time });
+        memory.insert("collisions".to_owned(), record);
+    }
+    if !memory.is_empty() {
+        put(case, STATUS, "memory", memory.into());
     }
     for set in sets::all(case) {
         if dice.percent(90) {
@@ -359,13 +365,13 @@ fn put_on_rollwright(case: &mut Value, dice: &mut Dice) {
     }
 }
 
-/// `status.rollback` after some rollbacks of the last minutes.
-fn rollbacks(case: &Value, dice: &mut Dice) -> Value {
+/// `status.rollback` after some rollbacks of the last minutes, and these.
+fn rollbacks(case: &Value, dice: &mut Dice) -> (Value, Value) {
     let entry = |ago| json!({ "time": before(case, ago), "from": "v1:other", "to": "<fingerprint>" });
-    let recent: Vec<_> =
+    let recent: Value =
         (0..dice.below(4)).map(|_| entry(dice.one_of(&[1000, 300_000, 700_000], 0))).collect();
     let result = dice.one_of(&["RolledBack", "Refused", "RevisionNotFound"], "RolledBack");
     let requested = case.pointer("/input/deployment/spec/rollbackTo/revision").cloned().unwrap_or(json!(0));
-    json!({ "requested": requested, "revision": few(dice), "result": result, "time": before(case, 1000),
-            "recent": recent })
+    let record = json!({ "requested": requested, "revision": few(dice), "result": result, "time": before(case, 1000) });
+    (record, recent)
 }

@@ -158,10 +158,7 @@ fn bound(scenario: &Scenario) -> Time {
 
 /// Time for a step of a rollout.
 fn rest(scenario: &Scenario, stage: &scenario::Stage) -> Time {
-    let seconds = match stage.pause {
-        scenario::Ending::Seconds(seconds) => u64::try_from(seconds).unwrap_or(0),
-        scenario::Ending::Nothing | scenario::Ending::Promoted => 0,
-    };
+    let seconds = stage.wait.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or(0);
     (scenario.pods.ready_max + scenario.pods.gone_max + 20_000) * MILLISECOND + seconds * SECOND
 }
 

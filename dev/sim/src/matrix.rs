@@ -3,8 +3,7 @@
 //! deleted on the way and the records of rollouts: none twice, none missing (CR-1).
 
 use crate::scenario::{
-    Act, Criteria, Ending, Failing, Fault, Millis, Pods, Rollout, Share, Stage, Start, Step, Target,
-    WriteFault,
+    Act, Criteria, Failing, Fault, Millis, Pods, Rollout, Share, Stage, Start, Step, Target, WriteFault,
 };
 use crate::{Report, Scenario, Settings, play};
 
@@ -149,12 +148,12 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
 
 /// What users do to rollouts with steps, to pins, and to aborts, fifty seconds apart.
 fn policies() -> [(&'static str, Vec<Act>); 5] {
-    let stage = |updated: Share, pause: Ending| Stage { updated, pause };
+    let stage = |updated: Share, approval: bool, wait: Option<i64>| Stage { updated, approval, wait };
     let stages = || {
         let list = [
-            stage(Share::Pods(1), Ending::Promoted),
-            stage(Share::Percent(50), Ending::Seconds(20)),
-            stage(Share::Percent(75), Ending::Nothing),
+            stage(Share::Pods(1), true, None),
+            stage(Share::Percent(50), false, Some(20)),
+            stage(Share::Percent(75), false, None),
         ];
         Act::Stages(list.to_vec(), true)
     };

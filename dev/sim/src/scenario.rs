@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::chance::Dice;
 pub use crate::fleet::{Fleet, Member};
 pub(crate) use draw::{start, steps};
-pub use stages::{Ending, Stage, Target};
+pub use stages::{Stage, Target};
 
 /// Milliseconds of virtual time.
 pub type Millis = u64;
@@ -66,18 +66,18 @@ pub enum Rollout {
 pub enum Failing {
     /// There is no policy.
     None,
-    /// Nothing follows.
-    Stay,
+    /// The rollout continues.
+    Continue,
     /// Nothing is rolled out.
-    Pause,
+    Stop,
     /// The newest good revision runs.
     Revert,
 }
 
-/// `spec.failurePolicy.when`, and `minPods`.
+/// `spec.failurePolicy.when`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Criteria {
-    /// `deadline`.
+    /// `deadlineExceeded`.
     pub deadline: bool,
     /// `restarts`.
     pub restarts: Option<i64>,

@@ -250,7 +250,7 @@ pub(crate) fn compared<'a>(
 /// Whether the declared revision may fail by itself now (FP-4).
 pub(crate) fn is_judged(workload: &Workload, sets: &[&ReplicaSet], declared: &ReplicaSet) -> bool {
     let ours = &workload.status.ours;
-    workload.failure_policy.as_ref().is_some_and(|policy| policy.action != FailureAction::Stay)
+    workload.failure_policy.as_ref().is_some_and(|policy| policy.action != FailureAction::Continue)
         && !workload.paused
         && !workload.deleting
         && workload.replicas > 0

@@ -213,7 +213,7 @@ impl Engine<'_> {
         if !is_reverted && bad.iter().any(|bad| Some(bad.as_str()) == image) {
             spec = json!({ "paused": false, "template": { "spec": { "containers": [{ "name": "app", "image": "app:9" }] } } });
         }
-        let pinned = workload.spec.pointer("/pin/hash").and_then(serde_json::Value::as_str);
+        let pinned = workload.spec.pointer("/pin/podTemplateHash").and_then(serde_json::Value::as_str);
         let is_bad = |set: &Object| bad.iter().any(|bad| set.spec.to_string().contains(bad.as_str()));
         let is_pinned = |set: &Object| pinned.is_some() && set.label(HASH_LABEL) == pinned;
         let runs_bad = self

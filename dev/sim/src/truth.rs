@@ -109,7 +109,7 @@ impl Truth {
     /// The ReplicaSet that is pinned, if one is; `None` inside if it is gone.
     pub(crate) fn pinned(&self) -> Option<Option<&SetTruth>> {
         let pin = pin(self.workload.as_ref()?)?;
-        Some(self.owned().find(|truth| truth.set.labels.get(HASH_LABEL) == Some(&pin.hash)))
+        Some(self.owned().find(|truth| truth.set.labels.get(HASH_LABEL) == Some(&pin.pod_template_hash)))
     }
 
     /// Whether another revision runs because the declared one failed, and nobody has asked to retry that.

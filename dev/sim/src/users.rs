@@ -118,7 +118,7 @@ impl Engine<'_> {
             }
             Act::Retry(number) => self.ask_about_revision(which, RETRY, number),
             Act::Abort(number) => self.ask_about_revision(which, ABORT, number),
-            Act::PinNothing => self.edit_spec(which, &json!({ "pin": { "hash": "missing" } })),
+            Act::PinNothing => self.edit_spec(which, &json!({ "pin": { "podTemplateHash": "missing" } })),
             Act::DeletePinned => self.delete_pinned(which),
             Act::Stages(..) | Act::Promote(..) | Act::Forget | Act::Spoil(_) => self.step_on(which, &act),
             Act::Lack(is_lacking) => self.lack(which, is_lacking, |nature| &mut nature.lacking),
@@ -185,7 +185,7 @@ impl Engine<'_> {
         let Some(hash) = hash else { return };
         self.edit_spec(
             which,
-            &json!({ "pin": { "hash": hash, "whileTemplate": fingerprint.filter(|_| is_while) } }),
+            &json!({ "pin": { "podTemplateHash": hash, "templateFingerprint": fingerprint.filter(|_| is_while) } }),
         );
     }
 

@@ -16,10 +16,13 @@ pub(crate) enum Running<'a> {
     Held,
 }
 
-/// The pin, if it is in force: `whileTemplate` is the fingerprint of the template, or absent (FP-11).
+/// The pin, if it is in force: `templateFingerprint` is the fingerprint of the template, or absent (FP-11).
 pub(crate) fn pin(workload: &Workload) -> Option<&Pin> {
     let template = workload.template.fingerprint.as_str();
-    workload.pin.as_ref().filter(|pin| pin.while_template.as_deref().is_none_or(|wanted| wanted == template))
+    workload
+        .pin
+        .as_ref()
+        .filter(|pin| pin.template_fingerprint.as_deref().is_none_or(|wanted| wanted == template))
 }
 
 /// Its revision, if that is a number, and not the largest, which nobody gets (S5.2).
@@ -139,7 +142,7 @@ pub(crate) fn running<'a>(
 ) -> Running<'a> {
     let sets: Vec<_> = sets.collect();
     if let Some(pin) = pin(workload) {
-        let pinned = sets.into_iter().find(|set| set.labels.get(HASH_LABEL) == Some(&pin.hash));
+        let pinned = sets.into_iter().find(|set| set.labels.get(HASH_LABEL) == Some(&pin.pod_template_hash));
         return pinned.map_or(Running::Missing, Running::Set);
     }
     // One that is declared again is about to get another revision, and to be tried.
@@ -149,7 +152,7 @@ pub(crate) fn running<'a>(
     };
     let action = workload.failure_policy.as_ref().map(|policy| policy.action);
     let is_aborted = is_aborted(&memory);
-    let acts = is_aborted || matches!(action, Some(FailureAction::Pause | FailureAction::Revert));
+    let acts = is_aborted || matches!(action, Some(FailureAction::Stop | FailureAction::Revert));
     if !is_judged(workload) || !acts {
         return Running::Set(declared);
     }

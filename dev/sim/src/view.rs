@@ -104,7 +104,7 @@ impl View {
     /// The ReplicaSet that a pin in force names.
     fn pinned_set(&self) -> Option<&SetView> {
         let pin = pin(&self.workload)?;
-        self.owned().find(|view| view.set.labels.get(HASH_LABEL) == Some(&pin.hash))
+        self.owned().find(|view| view.set.labels.get(HASH_LABEL) == Some(&pin.pod_template_hash))
     }
 
     /// Whether a pin in force names no ReplicaSet (FP-11).

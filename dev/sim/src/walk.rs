@@ -74,12 +74,13 @@ fn named(steps: &[UpdateStep], text: &str, replicas: i64) -> Option<usize> {
         return Some(end(steps));
     }
     let updated = name.parse().map_or_else(|_| IntOrPercent::Text(name.to_owned()), IntOrPercent::Int);
-    let listed = steps.iter().position(|step| step.updated == updated);
-    let is_all = percent(&updated).is_some_and(|percent| percent >= 100);
-    let other = || {
-        if is_all { end(steps) } else { first_with(steps, pods(&updated, replicas).min(replicas), replicas) }
-    };
-    Some(listed.unwrap_or_else(other).min(end(steps)))
+    let (listed, pods) = (steps.iter().position(|step| step.updated == updated), pods(&updated, replicas));
+    match percent(&updated) {
+        _ if listed.is_some() => listed.map(|step| step.min(end(steps))),
+        Some(100) => Some(end(steps)),
+        Some(101..) => None,
+        _ => (pods <= replicas).then(|| first_with(steps, pods, replicas)),
+    }
 }
 
 /// What a ReplicaSet remembers of its steps.
@@ -107,7 +108,7 @@ pub(crate) fn is_first(set: &ReplicaSet) -> bool {
 
 /// Whether it has none because it is known to be good (SP-9).
 pub(crate) fn is_skipped(workload: &Workload, set: &ReplicaSet) -> bool {
-    says(set, "Good") && (workload.skips_proven || remembered(set).is_none())
+    says(set, "Good") && (workload.good_skips_steps || remembered(set).is_none())
 }
 
 type Known = (Option<String>, Option<usize>, bool);
@@ -323,7 +324,7 @@ impl Bound {
     ) -> bool {
         let Some(step) = steps.get(self.step).filter(|_| self.step < end(steps)) else { return false };
         let ceiling = ceiling(steps, self.step, workload.replicas);
-        let is_other = |pin: &Pin| set.labels.get(HASH_LABEL) != Some(&pin.hash);
+        let is_other = |pin: &Pin| set.labels.get(HASH_LABEL) != Some(&pin.pod_template_hash);
         let is_frozen = workload.paused || pin(workload).is_some_and(is_other);
         if is_frozen || !is_reached(workload, (steps, self.step), sets, set) {
             return false;

@@ -90,28 +90,29 @@ fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let steps = after.spec.pointer("/strategy/rollingUpdate/steps")?.as_array()?;
-    let shown = text(before, "/rollout/restingSince").and_then(|time| time.parse().ok());
+    let shown = text(before, "/rollout/restStartTime").and_then(|time| time.parse().ok());
     // While pods of others end, only the ReplicaSet shows that the step was reached.
     let since: Option<Timestamp> =
         shown.or_else(|| case.known.with_revision(revision).and_then(shown::reached));
     let waited = since.map_or(0, |since| case.now().duration_since(since).as_secs() + ROUNDING);
     // A time that no pod uses does not run.
     let replicas = shown::replicas(after).unwrap_or(0);
-    let has_pods =
-        |step: &&Value| shown::allowed(step, replicas) > 0 || step.pointer("/pause/until").is_some();
+    let has_pods = |step: &&Value| shown::allowed(step, replicas) > 0 || needs_approval(step);
     let left = (from..to).filter_map(|step| steps.get(usize::try_from(step - 1).ok()?));
-    let left = left.filter(has_pods).filter_map(|step| step.get("pause"));
-    let waits = |pause: &&Value| match pause.get("seconds").and_then(Value::as_i64) {
-        Some(seconds) => waited < seconds,
-        None => pause.get("until").is_some(),
+    let waits = |step: &&Value| {
+        let seconds = step.get("waitSeconds").and_then(Value::as_i64);
+        needs_approval(step) || seconds.is_some_and(|seconds| waited < seconds)
     };
-    let early = left.filter(|pause| !pause.is_null()).find(waits);
+    let early = left.filter(has_pods).find(waits);
     Some(wrong(early.is_some(), || {
-        let pause = early.cloned().unwrap_or_default();
-        format!(
-            "step {from} was left for {to} after {waited} s, and step {from} or a later one waits for {pause}"
-        )
+        let step = early.cloned().unwrap_or_default();
+        format!("step {from} was left for {to} after {waited} s, and a step on the way is {step}")
     }))
+}
+
+/// Whether a step waits until somebody promotes the revision.
+fn needs_approval(step: &Value) -> bool {
+    step.get("approval").is_some_and(|approval| !approval.is_null())
 }
 
 /// UM-8: only an act changes `Failed` to `Good`, and what is good does not fail without one.
@@ -155,7 +156,7 @@ fn pause_is_named(case: &Case<'_>) -> Option<Verdict> {
 /// UM-13: a pin that names no ReplicaSet is named first.
 fn missing_pin_is_named(case: &Case<'_>) -> Option<Verdict> {
     let reason = ready_reason(case, &["NewerSpec", "SelectingAll"])?;
-    let is_missing = text(case.version.object, "/target/because") == Some("PinTargetMissing");
+    let is_missing = text(case.version.object, "/target/reason") == Some("PinTargetMissing");
     is_missing.then(|| {
         wrong(reason != "PinTargetMissing", || format!("the pin names nothing, and Ready is {reason}"))
     })
@@ -168,9 +169,10 @@ fn about_what_matters(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let hash = |pointer| text(after, pointer).and_then(|hash| case.known.with_hash(hash));
-    let pinned = after.spec.pointer("/pin/hash").and_then(Value::as_str);
+    let pinned = after.spec.pointer("/pin/podTemplateHash").and_then(Value::as_str);
     let declared = number(after, "/revision").and_then(|revision| case.known.with_revision(revision));
-    let named = [declared, hash("/target/hash"), hash("/fallback/hash")].map(|set| set.map(Object::uid));
+    let named = [declared, hash("/target/podTemplateHash"), hash("/fallback/podTemplateHash")]
+        .map(|set| set.map(Object::uid));
     let matters = |set: &Object| {
         case.known.has_pods(set) || named.contains(&Some(set.uid())) || shown::label(set) == pinned
     };
@@ -200,9 +202,9 @@ fn ended_is_ended(case: &Case<'_>) -> Option<Verdict> {
 /// UM-18: the status names no ReplicaSet that does not exist.
 fn names_what_exists(case: &Case<'_>) -> Option<Verdict> {
     let (_, after) = case.status().filter(|_| case.is_certain())?;
-    let is_missing = text(after, "/target/because") == Some("PinTargetMissing");
-    let target = text(after, "/target/hash").filter(|_| !is_missing);
-    let mut named = [target, text(after, "/fallback/hash")].into_iter().flatten().peekable();
+    let is_missing = text(after, "/target/reason") == Some("PinTargetMissing");
+    let target = text(after, "/target/podTemplateHash").filter(|_| !is_missing);
+    let mut named = [target, text(after, "/fallback/podTemplateHash")].into_iter().flatten().peekable();
     named.peek()?;
     let gone = named.find(|hash| case.known.with_hash(hash).is_none());
     Some(wrong(gone.is_some(), || format!("the status names {gone:?}, and there is none")))
@@ -237,7 +239,8 @@ fn has_an_id_of_its_own(case: &Case<'_>) -> Option<Verdict> {
 /// UM-20: where one declared template follows another, the trigger is what differs between them.
 fn began_by_the_difference(case: &Case<'_>) -> Option<Verdict> {
     let (before, after) = case.status().filter(|_| case.is_certain())?;
-    if number(before, "/rollout/id") == number(after, "/rollout/id") || text(after, "/target/hash").is_some()
+    if number(before, "/rollout/id") == number(after, "/rollout/id")
+        || text(after, "/target/podTemplateHash").is_some()
     {
         return None;
     }
@@ -265,7 +268,7 @@ fn began_by_the_difference(case: &Case<'_>) -> Option<Verdict> {
 fn names_who_did_it(case: &Case<'_>) -> Option<Verdict> {
     let (_, after) = case.status().filter(|_| case.is_certain())?;
     let because =
-        text(after, "/target/because").filter(|because| ["Reverted", "Aborted"].contains(because))?;
+        text(after, "/target/reason").filter(|because| ["Reverted", "Aborted"].contains(because))?;
     let revision = number(after, "/revision")?;
     let is_aborted = case.known.aborted.contains(&revision);
     Some(wrong((because == "Aborted") != is_aborted, || {

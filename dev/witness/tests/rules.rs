@@ -125,7 +125,7 @@ fn what_holds_everything_is_named() {
     let known = [deployment(json!({ "paused": true }), json!({}))];
     check("UM-13", &known, paused("RolloutInProgress"), paused("DeploymentPaused"));
     let pinned = |reason: &str| {
-        let target = json!({ "hash": "9xyz", "because": "PinTargetMissing" });
+        let target = json!({ "podTemplateHash": "9xyz", "reason": "PinTargetMissing" });
         status(json!({ "target": target, "conditions": ready(reason) }))
     };
     check("UM-13", &[status(json!({}))], pinned("RolloutFailed"), pinned("PinTargetMissing"));
@@ -139,16 +139,17 @@ fn sentences_and_names() {
         status(json!({ "conditions": [{ "type": "Reconciling", "status": "True", "message": message }] }))
     };
     check("UM-16", &sets, about("web-1abc"), about("web-2abc"));
-    let fallback = |hash: &str| status(json!({ "fallback": { "hash": hash } }));
+    let fallback = |hash: &str| status(json!({ "fallback": { "podTemplateHash": hash } }));
     check("UM-18", &sets, fallback("7gone"), fallback("1abc"));
 }
 
 #[test]
 fn steps_are_left_when_their_time_is_over() {
     let at = |step: i64, seconds: i64| {
-        let steps = json!([{ "updated": 1, "pause": { "seconds": seconds } }, { "updated": 2 }]);
+        let steps = json!([{ "updated": 1, "waitSeconds": seconds }, { "updated": 2 }]);
         let strategy = json!({ "strategy": { "rollingUpdate": { "steps": steps } } });
-        let rollout = json!({ "id": 1, "revision": 2, "step": step, "restingSince": "1970-01-01T00:00:00Z" });
+        let rollout =
+            json!({ "id": 1, "revision": 2, "step": step, "restStartTime": "1970-01-01T00:00:00Z" });
         deployment(strategy, json!({ "rollout": rollout }))
     };
     // Ten minutes have passed.
@@ -175,8 +176,8 @@ fn triggers_are_differences() {
 
 #[test]
 fn an_abort_is_no_failure() {
-    let target = |because: &str| {
-        let target = json!({ "hash": "1abc", "revision": 1, "because": because });
+    let target = |reason: &str| {
+        let target = json!({ "podTemplateHash": "1abc", "revision": 1, "reason": reason });
         status(json!({ "target": target }))
     };
     let sets = [set(1, 4, Some("Good")), set(2, 0, Some("Failed"))];

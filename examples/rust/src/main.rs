@@ -59,6 +59,7 @@ async fn ready(api: &Api<Deployment>, name: &str) -> Result<Deployment, Box<dyn 
 /// Prints a line such as `web: revision 2, 3/3 ready, nginx:1.29`.
 fn report(deployment: &Deployment) {
     let status = deployment.status.clone().unwrap_or_default();
-    let (revision, ready) = (status.revision.unwrap_or_default(), status.ready.unwrap_or_default());
-    println!("web: revision {revision}, {ready} ready, {}", status.images.unwrap_or_default());
+    let display = status.display.unwrap_or_default();
+    let (revision, ready) = (status.revision.unwrap_or_default(), display.ready.unwrap_or_default());
+    println!("web: revision {revision}, {ready} ready, {}", display.images.unwrap_or_default());
 }

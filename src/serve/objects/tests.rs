@@ -84,15 +84,15 @@ fn a_condition_has_a_series_for_each_status_it_could_have() {
 
 #[test]
 fn a_deployment_has_a_series_while_another_revision_runs() {
-    let target = |because: &str| json!({"revision": 6, "because": because, "declaredRevision": 7});
+    let target = |reason: &str| json!({"revision": 6, "reason": reason, "declaredRevision": 7});
     let lines = |target: &Value| -> Vec<String> {
         let text = shown(&json!({"target": target}));
         let found = text.lines().filter(|line| line.starts_with("rollwright_deployment_diverged{"));
         found.map(str::to_owned).collect()
     };
-    for because in ["Pinned", "PinTargetMissing", "Reverted", "Aborted"] {
-        let series = format!("rollwright_deployment_diverged{{{WEB},because=\"{because}\"}} 1");
-        assert_eq!(lines(&target(because)), [series]);
+    for reason in ["Pinned", "PinTargetMissing", "Reverted", "Aborted"] {
+        let series = format!("rollwright_deployment_diverged{{{WEB},reason=\"{reason}\"}} 1");
+        assert_eq!(lines(&target(reason)), [series]);
     }
     for other in [Value::Null, json!({}), json!("garbage"), target("not a \"word\"\n")] {
         assert!(lines(&other).is_empty(), "{other}");
@@ -102,10 +102,10 @@ fn a_deployment_has_a_series_while_another_revision_runs() {
 #[test]
 fn a_rollout_has_a_series_while_it_waits_for_a_promotion() {
     let lines = |replicas: i64, step: i64, since: &Value| -> Vec<String> {
-        let steps = json!([{"updated": 1, "pause": {"until": "Promoted"}}, {"updated": 3, "pause": {"seconds": 600}}]);
+        let steps = json!([{"updated": 1, "approval": "Required"}, {"updated": 3, "waitSeconds": 600}]);
         let spec =
             json!({"replicas": replicas, "strategy": {"rollingUpdate": {"steps": steps}}, "template": {}});
-        let rollout = json!({"id": 2, "revision": 2, "step": step, "of": 3, "restingSince": since});
+        let rollout = json!({"id": 2, "revision": 2, "step": step, "steps": 3, "restStartTime": since});
         let text = shown_of(&spec, &json!({"rollout": rollout}));
         let found = text.lines().filter(|line| line.starts_with("rollwright_rollout_awaits_promotion{"));
         found.map(str::to_owned).collect()
@@ -119,7 +119,7 @@ fn a_rollout_has_a_series_while_it_waits_for_a_promotion() {
 
 #[test]
 fn a_cause_has_one_series_and_no_words_of_a_container() {
-    let blocker = |cause: &str, container: &str| json!({"cause": cause, "container": container, "pods": 2, "of": 4, "message": "password=hunter2"});
+    let blocker = |cause: &str, container: &str| json!({"cause": cause, "container": container, "pods": 2, "totalPods": 4, "message": "password=hunter2"});
     let blockers = [
         blocker("CrashLoop", "a"),
         blocker("CrashLoop", "b"),

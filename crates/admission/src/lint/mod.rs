@@ -164,7 +164,8 @@ impl Linter {
             Ok(unknown) => findings.extend(unknown.into_iter().map(|message| {
                 // `unknown field "spec.foo"`
                 let field = message.split('"').nth(1).unwrap_or_default().to_owned();
-                place.finding(&field, message)
+                let hint = api::renamed::instead_of(&field).map(|new| format!("; write {new} instead"));
+                place.finding(&field, message + &hint.unwrap_or_default())
             })),
         }
         // kubectl fills in the namespace of its context.

@@ -38,21 +38,13 @@ pub(super) fn finish(node: &mut Value, nulls: Nulls) {
 }
 
 /// Makes each part of the status a single field of `metadata.managedFields`, since only the operator writes there.
+/// Lists are that already, but for the conditions, where others may add some of their own.
 ///
-/// Otherwise, the API server goes through every field of up to twenty recorded rollouts in each status write, which
-/// then takes it 1.4 times the CPU.
+/// Otherwise, the API server goes through every field of a part in each status write.
 pub(super) fn tracked_as_one_field(status: &mut Value) {
-    let Some(parts) = status.get_mut("properties").and_then(Value::as_object_mut) else { return };
-    for (name, part) in parts {
-        let node = match part.get("x-kubernetes-list-type") {
-            // Others may add conditions of their own.
-            Some(_) if name == "conditions" => continue,
-            Some(_) => &mut part["items"],
-            None => part,
-        };
-        if node.get("properties").is_some() {
-            node["x-kubernetes-map-type"] = json!("atomic");
-        }
+    let parts = status.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
+    for (_, part) in parts.filter(|(_, part)| part.get("properties").is_some()) {
+        part["x-kubernetes-map-type"] = json!("atomic");
     }
 }
 

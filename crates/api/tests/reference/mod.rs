@@ -18,7 +18,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/ap
 const CONDITIONS: &str = include_str!("conditions.md");
 /// Reasons of the ReplicaSet controller.
 const OF_OTHERS: [&str; 2] = ["FailedCreate", "FailedDelete"];
-/// Reasons that only events or `status.target.because` have.
+/// Reasons that only events or `status.target.reason` have.
 const ELSEWHERE: &str = "\
     ScalingReplicaSet DeploymentRollback DeploymentRollbackRevisionNotFound DeploymentRollbackTemplateUnchanged \
     DeploymentRollbackInvalid RolloutBlocked Pinned PinReleased Reverted RevertEnded StepReached Promoted \

@@ -28,7 +28,7 @@ pub(super) fn reverted(facts: &Facts<'_>, target: Target) -> Diagnosis {
     let diff = facts.deployment.command("diff");
     Diagnosis {
         verdict: Verdict::Blocked,
-        cause: clean(pinned::because(&target)).into(),
+        cause: clean(pinned::word(&target)).into(),
         text: format!(
             "{}.{more} To see how the two revisions differ: `{diff}`.",
             pinned::sentence(&facts.deployment.spec(), target)

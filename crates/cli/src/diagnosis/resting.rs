@@ -55,7 +55,7 @@ mod tests {
         is(&found, Verdict::Paused, "RestingAtStep", text, next);
         let mut promoted = samples::resting_for_some_time();
         promoted.body["status"]["rollout"]["promotions"] =
-            json!([{"step": 2, "manager": "alice", "at": "2026-04-01T12:00:00Z"}]);
+            json!([{"step": 2, "manager": "alice", "time": "2026-04-01T12:00:00Z"}]);
         let text =
             "(5m1s left). The last promotion was to step 2 by alice 5m ago. To go on at once: `kubectl";
         is(&diagnosed(promoted), Verdict::Waiting, "RestingAtStep", text, "kubectl rollwright status");

@@ -190,7 +190,8 @@ fn a_volume_that_is_not_mounted() {
 #[test]
 fn what_the_operator_reports_is_said_to_who_may_not_list_pods() {
     let mut body = deployment();
-    let blocker = json!({"cause": "ImagePull", "pods": 2, "of": 3, "message": "cannot pull the image app:9"});
+    let words = "cannot pull the image app:9";
+    let blocker = json!({"cause": "ImagePull", "pods": 2, "totalPods": 3, "message": words});
     body["status"]["blockers"] = json!([blocker]);
     let unread = Unread { pods: true, ..Unread::default() };
     let case = |unread| Case { deployment: Some(body.clone()), unread, ..Case::default() }.diagnosed();
@@ -368,12 +369,12 @@ fn a_pin_is_the_cause_whatever_its_revision_waits_for() {
 
 #[test]
 fn a_pin_of_nothing_names_what_there_is() {
-    let blocked = Why::Blocked("spec.pin.hash h9 is no pod-template-hash".to_owned());
+    let blocked = Why::Blocked("spec.pin.podTemplateHash h9 is no pod-template-hash".to_owned());
     let mut deployment = samples::missing();
     for paused in [false, true] {
         deployment.body["spec"]["paused"] = json!(paused);
         let found = diverged_by(&deployment, blocked.clone(), &[]);
-        is(&found, Verdict::Blocked, "PinTargetMissing", "spec.pin.hash h9 (INC-4711) is no", "unpin");
+        is(&found, Verdict::Blocked, "PinTargetMissing", "Hash h9 (INC-4711) is no", "unpin");
         let known = "There are: h7 (revision 7), h6 (revision 6), h5 (revision 5).";
         assert!(found.text.ends_with(known), "{}", found.text);
     }

@@ -165,11 +165,11 @@ pub(crate) fn diverged(facts: &Facts, source: &Deployment) -> Option<String> {
         ));
     };
     let declared = declared.and_then(|set| entry(set, "labels", HASH_LABEL));
-    (declared != Some(&*pin.hash)).then(|| {
+    (declared != Some(&*pin.pod_template_hash)).then(|| {
         format!(
             "{name} runs what spec.pin names ({HASH_LABEL} {}) instead of its declared revision. {version} has no \
              pin, {consent}",
-            pin.hash
+            pin.pod_template_hash
         )
     })
 }

@@ -34,7 +34,8 @@ fn what_comes_from_the_cluster_does_not_write_over_the_screen() {
 fn a_pin_that_is_not_in_force_is_no_reason_for_a_revert() {
     let mut deployment = samples::reverted();
     let none = format!("v1:{}", "0".repeat(64));
-    deployment.body["spec"]["pin"] = json!({"hash": "h5", "reason": "INC-1", "whileTemplate": none});
+    deployment.body["spec"]["pin"] =
+        json!({"podTemplateHash": "h5", "reason": "INC-1", "templateFingerprint": none});
     let (spec, target) = (deployment.spec(), target(&deployment.body).unwrap());
     assert_eq!(short(&spec, &target), "runs revision 6: Reverted");
     assert_eq!(sentence(&spec, target), samples::reverted_words());
@@ -60,7 +61,7 @@ fn after_a_failure_zero_is_the_good_revision() {
     let all = samples::revisions();
     for mut deployment in [samples::reverted(), samples::held("RolloutFailed")] {
         // Revision 6 has failed, too.
-        deployment.body["status"]["fallback"] = json!({"revision": 5, "hash": "h5"});
+        deployment.body["status"]["fallback"] = json!({"revision": 5, "podTemplateHash": "h5"});
         for generation in [9, 10] {
             deployment.body["metadata"]["generation"] = json!(generation);
             assert_eq!(number(wanted(&deployment, &all, 0)), Ok(5), "{generation}");
@@ -82,7 +83,10 @@ fn a_pin_keeps_what_runs_whatever_the_new_template_is() {
     assert!(words.starts_with("revision 6 stays running because of spec.pin (INC-4711);"), "{words}");
     assert!(words.ends_with("kubectl rollwright unpin deployment.rollwright.dev/web -n shop"), "{words}");
     let missing = kept(&samples::missing()).unwrap();
-    assert!(missing.starts_with("spec.pin.hash h9 (INC-4711) is no pod-template-hash"), "{missing}");
+    assert!(
+        missing.starts_with("spec.pin.podTemplateHash h9 (INC-4711) is no pod-template-hash"),
+        "{missing}"
+    );
     // With the new template, which the operator has not observed.
     pinned.body["metadata"]["generation"] = json!(10);
     assert!(kept(&pinned).is_some_and(|words| words.starts_with("revision 6 stays running")));
@@ -90,12 +94,12 @@ fn a_pin_keeps_what_runs_whatever_the_new_template_is() {
     pinned.body["status"] = json!({});
     assert!(kept(&pinned).is_some_and(|words| words.starts_with("ReplicaSet h6 stays running")));
     // The declared revision is pinned.
-    pinned.body["spec"]["pin"]["hash"] = json!("h7");
+    pinned.body["spec"]["pin"]["podTemplateHash"] = json!("h7");
     pinned.body["status"] = json!({"observedGeneration": 9, "revision": 7});
     assert!(kept(&pinned).is_some_and(|words| words.starts_with("ReplicaSet h7 stays running")));
     // The next template ends it.
     let fingerprint = Flavour::Rollwright.fingerprint(&pinned.body["spec"]["template"]);
-    pinned.body["spec"]["pin"]["whileTemplate"] = json!(fingerprint.as_str());
+    pinned.body["spec"]["pin"]["templateFingerprint"] = json!(fingerprint.as_str());
     assert_eq!(kept(&pinned), None);
     assert_eq!(kept(&samples::reverted()), None);
 }
@@ -107,7 +111,7 @@ fn a_pin_for_another_template_is_not_in_force() {
     for (made_for, runs) in
         [(json!(null), 6), (json!(fingerprint.as_str()), 6), (json!(format!("v1:{}", "0".repeat(64))), 7)]
     {
-        deployment.body["spec"]["pin"]["whileTemplate"] = made_for;
+        deployment.body["spec"]["pin"]["templateFingerprint"] = made_for;
         assert_eq!(in_force(&deployment).is_some(), runs == 6);
         assert_eq!(running(&deployment, &all).map(|revision| revision.number), Some(runs));
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use plan::Until;
 use plan::keys::PROMOTE;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Row;
 use super::world::World;
@@ -15,13 +15,13 @@ use crate::goal;
 pub(crate) struct Stop {
     /// Counted from 1.
     step: i64,
-    of: i64,
+    steps: i64,
     until: Vec<Until>,
 }
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step {} of {}", self.step, self.of)?;
+        write!(f, "step {} of {}", self.step, self.steps)?;
         self.until.iter().try_for_each(|until| match until {
             Until::Promoted => f.write_str(", until promoted"),
             Until::Seconds(seconds) => write!(f, ", for {seconds} s"),
@@ -34,12 +34,12 @@ impl Stop {
     /// For programs.
     pub(crate) fn document(&self) -> Value {
         let member = |until: &Until| match until {
-            Until::Promoted => Some(("until".to_owned(), "Promoted".into())),
-            Until::Seconds(seconds) => Some(("seconds".to_owned(), (*seconds).into())),
+            Until::Promoted => Some(("approval".to_owned(), "Required".into())),
+            Until::Seconds(seconds) => Some(("waitSeconds".to_owned(), (*seconds).into())),
             Until::Replicas => None,
         };
-        let pause: Map<String, Value> = self.until.iter().filter_map(member).collect();
-        json!({"step": self.step, "of": self.of, "pause": (!pause.is_empty()).then_some(pause)})
+        let numbers = [("step".to_owned(), self.step.into()), ("steps".to_owned(), self.steps.into())];
+        numbers.into_iter().chain(self.until.iter().filter_map(member)).collect::<Map<_, _>>().into()
     }
 }
 
@@ -64,9 +64,9 @@ impl Passed {
         if record.id != self.rollout {
             *self = Self { rollout: record.id, step: 0 };
         }
-        let (Some((at, of)), Some(row)) = (record.step.zip(record.of), rows.last_mut()) else { return };
+        let (Some((at, steps)), Some(row)) = (record.step.zip(record.steps), rows.last_mut()) else { return };
         let left = (self.step + 1)..at;
-        row.stops.extend(left.map(|step| Stop { step, of, until: Vec::new() }));
+        row.stops.extend(left.map(|step| Stop { step, steps, until: Vec::new() }));
         self.step = self.step.max(at - 1);
     }
 
@@ -84,7 +84,8 @@ impl Passed {
 fn rest(world: &mut World<'_>) -> Option<Stop> {
     let workload = &mut world.observed.workload;
     let record = workload.status.ours.rollout.as_ref()?;
-    let (revision, step, of, since) = (record.revision, record.step?, record.of?, record.resting_since?);
+    let (revision, step, steps, since) =
+        (record.revision, record.step?, record.steps?, record.rest_start_time?);
     let index = usize::try_from(step - 1).ok()?;
     let until = workload.steps.get(index)?.until.clone();
     if let Some(end) = Until::end(&until, Some(since)) {
@@ -93,5 +94,5 @@ fn rest(world: &mut World<'_>) -> Option<Stop> {
         let next = goal::next(workload, index).name;
         workload.annotations.insert(PROMOTE.to_owned(), format!("{revision}/{next}"));
     }
-    Some(Stop { step, of, until })
+    Some(Stop { step, steps, until })
 }

@@ -77,7 +77,7 @@ fn a_paused_one_stands_still() {
 #[test]
 fn a_pinned_revision_gets_the_pods_and_the_declared_one_a_set_without_any() {
     let mut pinned = deployment(Flavour::Rollwright, 4, &rolling(1, 0));
-    pinned.body["spec"]["pin"] = json!({"hash": "1"});
+    pinned.body["spec"]["pin"] = json!({"podTemplateHash": "1"});
     let projection = project(&pinned, &[old_set(0)], jiff::Timestamp::UNIX_EPOCH);
     let projection = projection.unwrap_or_else(|error| unreachable!("{error}"));
     let last = projection.rows.last().map(|row| row.sizes.iter().map(|size| size.2).collect());
@@ -113,8 +113,8 @@ fn each_step_is_shown_with_its_sizes_up_to_the_end() {
     let projection = stepped(
         10,
         &json!([
-            {"updated": 1, "pause": {"until": "Promoted"}},
-            {"updated": "25%", "pause": {"seconds": 600}},
+            {"updated": 1, "approval": "Required"},
+            {"updated": "25%", "waitSeconds": 600},
             {"updated": "50%"},
         ]),
     );
@@ -141,9 +141,9 @@ fn with_one_replica_only_a_person_is_waited_for() {
     let projection = stepped(
         1,
         &json!([
-            {"updated": "10%", "pause": {"seconds": 600}},
-            {"updated": "30%", "pause": {"until": "Promoted"}},
-            {"updated": "50%", "pause": {"until": "Promoted"}},
+            {"updated": "10%", "waitSeconds": 600},
+            {"updated": "30%", "approval": "Required"},
+            {"updated": "50%", "approval": "Required"},
         ]),
     );
     let words: Vec<String> = stops(&projection).into_iter().map(|(_, words)| words).collect();

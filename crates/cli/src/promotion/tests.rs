@@ -67,7 +67,10 @@ fn a_wrong_name_is_a_mistake_of_the_command_line() {
     for name in ["some", "-1", "30%%", "1.5"] {
         let (code, message) = promoted(&samples::resting_until_promoted(), Some(name)).err().unwrap();
         assert_eq!(code, Code::Usage, "{message}");
-        assert!(message.starts_with(&format!("--to {name} is no step: write a number of pods")), "{message}");
+        assert!(
+            message.starts_with(&format!("--to {name} names no step: write a number of pods")),
+            "{message}"
+        );
     }
 }
 
@@ -82,7 +85,7 @@ fn what_is_not_at_a_step_is_not_promoted() {
     let mut before = resting();
     before.body["status"]["rollout"]["revision"] = json!(6);
     let mut on_its_way = resting();
-    on_its_way.body["status"]["rollout"]["restingSince"] = json!(null);
+    on_its_way.body["status"]["rollout"]["restStartTime"] = json!(null);
     on_its_way.body["status"]["conditions"] = json!([]);
     let mut failed = resting();
     failed.body["status"]["conditions"] =
@@ -90,7 +93,7 @@ fn what_is_not_at_a_step_is_not_promoted() {
     let mut empty = resting();
     empty.body["spec"]["replicas"] = json!(0);
     let mut pinned = resting();
-    pinned.body["spec"]["pin"] = json!({"hash": "h6"});
+    pinned.body["spec"]["pin"] = json!({"podTemplateHash": "h6"});
     let mut asked = resting();
     asked.body["metadata"]["annotations"] = json!({PROMOTE: "7/25%/2026-04-01T12:04:59Z"});
     let command = |verb| format!("kubectl rollwright {verb} deployment.rollwright.dev/web -n shop");

@@ -98,7 +98,7 @@ fn under_a_pin_nothing_comes_of_a_request() {
     let all = samples::revisions();
     // The operator has yet to observe this one.
     let mut failed = samples::reverted();
-    failed.body["spec"]["pin"] = json!({"hash": "h5"});
+    failed.body["spec"]["pin"] = json!({"podTemplateHash": "h5"});
     failed.body["metadata"]["generation"] = json!(10);
     for deployment in [samples::pinned(), failed] {
         let asked = [refused(retry(&deployment, &all, noon())), refused(abort(&deployment, &all, noon()))];

@@ -52,9 +52,12 @@ fn compared(deployment: &Deployment, all: &[Revision]) -> Result<String, Failure
 
 /// The pin names no ReplicaSet.
 fn missing(pin: Pin) -> Failure {
-    let Pin { hash, reason, .. } = pin;
-    let because = reason::PIN_TARGET_MISSING.to_owned();
-    let missing = TargetRecord { hash, because, ..TargetRecord::default() };
+    let Pin { pod_template_hash, reason, .. } = pin;
+    let missing = TargetRecord {
+        hash: pod_template_hash,
+        reason: reason::PIN_TARGET_MISSING.to_owned(),
+        ..TargetRecord::default()
+    };
     Failure::Missing(clean(&missing.sentence(reason.as_deref())))
 }
 
@@ -107,7 +110,7 @@ mod tests {
     #[test]
     fn without_a_pin_the_declared_revision_runs() {
         let (mut deployment, all) = (samples::pinned(), samples::revisions());
-        for pin in [json!(null), json!({"hash": "h7"})] {
+        for pin in [json!(null), json!({"podTemplateHash": "h7"})] {
             deployment.body["spec"]["pin"] = pin;
             let text = compared(&deployment, &all).unwrap_or_default();
             assert_eq!(text, "deployment.rollwright.dev/web runs the declared revision 7\n");
@@ -115,6 +118,9 @@ mod tests {
         let gone = compared(&samples::missing(), &all);
         let (code, message) = gone.err().map(|error| (error.code(), error.to_string())).unwrap();
         assert_eq!(code, Code::NotFound);
-        assert!(message.starts_with("spec.pin.hash h9 (INC-4711) is no pod-template-hash"), "{message}");
+        assert!(
+            message.starts_with("spec.pin.podTemplateHash h9 (INC-4711) is no pod-template-hash"),
+            "{message}"
+        );
     }
 }

@@ -99,7 +99,7 @@ mod tests {
     fn a_failure_has_the_words_of_the_column_status() {
         let status = |deployment: &Deployment| row(deployment, jiff::Timestamp::UNIX_EPOCH)[2].clone();
         assert_eq!(status(&samples::reverted()), "Reverted");
-        assert_eq!(item(&samples::reverted())["target"]["because"], "Reverted");
+        assert_eq!(item(&samples::reverted())["target"]["reason"], "Reverted");
         for reason in ["RolloutFailed", "NoGoodRevision"] {
             let mut held = samples::held(reason);
             assert_eq!(status(&held), format!("Blocked: {reason}"));

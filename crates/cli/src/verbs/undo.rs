@@ -249,14 +249,14 @@ mod tests {
         assert_eq!(chosen(&reverted, ""), template(6));
         assert_eq!(chosen(&reverted, " --to-revision=5"), template(5));
         let (number, patch) = chosen(&reverted, " --pin");
-        assert_eq!((number, &patch["spec"]["pin"]["hash"]), (6, &json!("h6")));
+        assert_eq!((number, &patch["spec"]["pin"]["podTemplateHash"]), (6, &json!("h6")));
         let (number, patch) = chosen(&reverted, " --pin --to-revision=7");
-        assert_eq!((number, &patch["spec"]["pin"]["hash"]), (7, &json!("h7")));
+        assert_eq!((number, &patch["spec"]["pin"]["podTemplateHash"]), (7, &json!("h7")));
         let mut managed = managed_by("argocd-controller");
         managed.body["spec"] = reverted.body["spec"].clone();
         managed.body["status"] = reverted.body["status"].clone();
         let (number, patch) = chosen(&managed, "");
-        assert_eq!((number, &patch["spec"]["pin"]["hash"]), (6, &json!("h6")));
+        assert_eq!((number, &patch["spec"]["pin"]["podTemplateHash"]), (6, &json!("h6")));
         assert_eq!(chosen(&samples::held("RolloutFailed"), ""), template(6));
     }
 }

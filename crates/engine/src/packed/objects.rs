@@ -45,7 +45,7 @@ packed!(Workload {
     annotations,
     strategy,
     steps,
-    skips_proven,
+    good_skips_steps,
     min_ready_seconds,
     revision_history_limit,
     progress_deadline_seconds,
@@ -99,7 +99,7 @@ packed!(Ours {
     history,
 });
 
-packed!(TargetRecord { revision, hash, because, declared_revision });
+packed!(TargetRecord { revision, hash, reason, declared_revision });
 
 packed!(FallbackRecord { revision, hash });
 
@@ -109,7 +109,7 @@ packed!(Marks { revision, replicas, updated, ready, available, complete });
 
 packed!(FailurePolicy { action, deadline, restarts, stuck_seconds, min_pods, bake_seconds });
 
-packed!(Pin { hash, while_template, reason });
+packed!(Pin { pod_template_hash, template_fingerprint, reason });
 
 packed!(Blocker { cause, container, reason, pods, of, message, since });
 
@@ -123,9 +123,9 @@ packed!(Authors { template, rollback, replicas, pin, promotion });
 
 packed!(Author { manager, operation, user });
 
-packed!(Scaler { manager, subresource, at });
+packed!(Scaler { manager, subresource, time });
 
-packed!(HistoryHead { id, length, outline, started, odd });
+packed!(HistoryHead { id, length, outline, start_time, odd });
 
 packed!(Record {
     id,
@@ -137,22 +137,22 @@ packed!(Record {
     trigger,
     author,
     cause,
-    started,
+    start_time,
     lowest_available,
     highest_pods,
     outline,
     step,
-    of,
+    steps,
     updated,
-    want,
-    resting_since,
+    target_pods,
+    rest_start_time,
     promotions,
     end,
 });
 
-packed!(Promotion { step, manager, at });
+packed!(Promotion { step, manager, time });
 
-packed!(End { at, outcome, reason, message });
+packed!(End { time, outcome, reason, message });
 
 packed!(ReplicaSet {
     controller_uid,
@@ -213,7 +213,7 @@ macro_rules! packed_word {
 
 packed_word!(Trigger, TemplateChanged);
 packed_word!(Outcome, Superseded);
-packed_word!(FailureAction, Stay);
+packed_word!(FailureAction, Continue);
 
 impl Pack for IntOrPercent {
     fn pack(&self, out: &mut Vec<u8>) {

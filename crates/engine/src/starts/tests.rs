@@ -206,7 +206,7 @@ fn same(size: i64) -> ReplicaSet {
 }
 
 fn pin() -> Pin {
-    Pin { hash: "1".to_owned(), while_template: None, reason: None }
+    Pin { pod_template_hash: "1".to_owned(), template_fingerprint: None, reason: None }
 }
 
 #[test]
@@ -259,8 +259,8 @@ fn what_failed_begins_nothing_and_what_is_declared_anew_does() {
     };
     let (good, failed) = (|| noted(old(), 1, "Good"), || noted(same(0), 2, "Failed"));
     assert!(!is_start(with(FailureAction::Revert), &[good(), failed()]), "it is reverted");
-    assert!(!is_start(with(FailureAction::Pause), &[good(), failed()]), "it is held");
-    assert!(is_start(with(FailureAction::Stay), &[good(), failed()]), "it stays");
+    assert!(!is_start(with(FailureAction::Stop), &[good(), failed()]), "it is held");
+    assert!(is_start(with(FailureAction::Continue), &[good(), failed()]), "it stays");
     let newer = noted(old(), 3, "Good");
     assert!(is_start(with(FailureAction::Revert), &[newer, failed()]), "it is tried again");
 }

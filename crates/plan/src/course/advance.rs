@@ -18,6 +18,7 @@ use crate::model::keys::{PROMOTE, condition, reason};
 use crate::model::position::{Fresh, Position, Rest, Walk};
 use crate::model::record::Promotion;
 use crate::model::revision;
+use crate::model::steps::STEP_NAMES;
 
 /// What the steps come to in a reconcile.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,12 +37,12 @@ pub(crate) struct Advanced {
 pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Advanced {
     let Some(rollout) = Rollout::new(view, judgment) else { return Advanced::default() };
     let View { sets, .. } = view;
-    let (skips_proven, runs) = (rollout.workload.skips_proven, situation.is_declared());
+    let (good_skips_steps, runs) = (rollout.workload.good_skips_steps, situation.is_declared());
     let is_proven = sets.declared.is_some_and(|index| judgment.of(index) == Proof::Good);
     let next = revision::next_of(sets).number;
     let is_new = sets.declared().is_none_or(|set| revision::of(set).or_zero() < next);
     if is_new || judgment.ruling.is_retried {
-        let fresh = if is_proven && skips_proven { Fresh::default() } else { rollout.begin(next) };
+        let fresh = if is_proven && good_skips_steps { Fresh::default() } else { rollout.begin(next) };
         let position = fresh.walk.as_ref().and_then(Walk::position).filter(|_| runs);
         let stage = position.map(|position| rollout.stage(position));
         // A revision that is retried begins again among its steps, in the write of the retry (SP-9).
@@ -52,7 +53,7 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
     let Some(set) = sets.declared().filter(|_| runs) else { return Advanced::default() };
     let ruled = judgment.ruling.memory.clone();
     let stored = ruled.unwrap_or_else(|| Memory::known(set));
-    if is_proven && (skips_proven || stored.walk.is_none()) {
+    if is_proven && (good_skips_steps || stored.walk.is_none()) {
         return Advanced::default();
     }
     let Some(position) = rollout.position(stored.walk.as_ref()) else { return Advanced::default() };
@@ -88,7 +89,7 @@ impl<'a> Rollout<'a> {
 
     fn remembered(self) -> Option<Stage> {
         let memory = self.view.sets.declared().and_then(Memory::valid)?;
-        let is_proven = memory.shown == Proof::Good && self.workload.skips_proven;
+        let is_proven = memory.shown == Proof::Good && self.workload.good_skips_steps;
         let position = memory.walk.as_ref().and_then(Walk::position).filter(|_| !is_proven)?;
         Some(self.stage(position))
     }
@@ -126,7 +127,7 @@ impl<'a> Rollout<'a> {
         Promotion {
             step: i64::try_from(step.saturating_add(1)).unwrap_or(i64::MAX),
             manager: author.map(|author| author.manager.clone()).unwrap_or_default(),
-            at: Some(whole_seconds(self.view.now)),
+            time: Some(whole_seconds(self.view.now)),
         }
     }
 
@@ -248,9 +249,7 @@ impl Advance<'_> {
             }
             Some(_) => {}
             None => {
-                let message = format!(
-                    "{PROMOTE}={text} names no step: write {revision}/ and a number of pods, a percentage, or all"
-                );
+                let message = format!("{PROMOTE}={text} names no step: write {revision}/ and {STEP_NAMES}");
                 self.events.push(Event::warning(reason::PROMOTION_REFUSED, message));
             }
         }

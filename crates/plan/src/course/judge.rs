@@ -18,7 +18,7 @@ use crate::model::status::BakeRecord;
 
 /// What holds without one: nothing fails.
 const NO_POLICY: FailurePolicy = FailurePolicy {
-    action: FailureAction::Stay,
+    action: FailureAction::Continue,
     deadline: false,
     restarts: None,
     stuck_seconds: None,

@@ -187,17 +187,17 @@ impl Memory {
 impl Promotion {
     /// As the annotation has it.
     fn value(&self) -> Value {
-        json!({ "step": self.step, "manager": self.manager, "at": self.at.map(|at| at.to_string()) })
+        json!({ "step": self.step, "manager": self.manager, "at": self.time.map(|time| time.to_string()) })
     }
 
     /// What cannot be read counts as absent, and so does what the server refuses in a status.
     fn read(value: &Value) -> Option<Self> {
         let text = |field: &str| value.get(field).and_then(Value::as_str);
-        let at: Option<Timestamp> = text("at").and_then(|at| at.parse().ok());
+        let time: Option<Timestamp> = text("at").and_then(|time| time.parse().ok());
         Some(Self {
             step: value.get("step")?.as_i64().filter(|step| *step > 0)?,
             manager: text("manager").unwrap_or_default().to_owned(),
-            at: at.filter(|at| *at >= Timestamp::UNIX_EPOCH),
+            time: time.filter(|time| *time >= Timestamp::UNIX_EPOCH),
         })
     }
 }

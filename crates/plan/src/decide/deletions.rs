@@ -216,7 +216,7 @@ fn candidates<'a>(
     kept: [Option<usize>; 2],
     gone: &[usize],
 ) -> impl Iterator<Item = (usize, &'a ReplicaSet)> {
-    let pinned = workload.pin.as_ref().and_then(|pin| sets.with_hash(&pin.hash));
+    let pinned = workload.pin.as_ref().and_then(|pin| sets.with_hash(&pin.pod_template_hash));
     let may_go = move |index: usize, set: &ReplicaSet| {
         !set.deleting && !gone.contains(&index) && pinned != Some(index) && !kept.contains(&Some(index))
     };

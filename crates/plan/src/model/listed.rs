@@ -23,7 +23,7 @@ impl Workload {
     /// Whether the rollout waits at a step until somebody promotes it, as far as the status reports (SP-8).
     #[must_use]
     pub fn awaits_promotion(&self) -> bool {
-        let rollout = self.status.ours.rollout.as_ref().filter(|record| record.resting_since.is_some());
+        let rollout = self.status.ours.rollout.as_ref().filter(|record| record.rest_start_time.is_some());
         let step = rollout.and_then(|record| usize::try_from(record.step?.checked_sub(1)?).ok());
         let listed = step.and_then(|step| Steps(&self.steps).get(step));
         self.replicas > 0 && listed.is_some_and(|step| step.until.contains(&Until::Promoted))

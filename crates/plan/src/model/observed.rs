@@ -142,7 +142,7 @@ pub struct Workload {
     /// `spec.strategy.rollingUpdate.steps` (rollwright.dev).
     pub steps: Vec<UpdateStep>,
     /// Whether a revision that is known to be good has none of them (SP-9).
-    pub skips_proven: bool,
+    pub good_skips_steps: bool,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: i64,
     /// `spec.revisionHistoryLimit`; `None` keeps everything (S11.2).
@@ -173,9 +173,9 @@ impl Workload {
         self.status.is_complete(self.replicas, self.generation)
     }
 
-    /// Whether a revision may fail by its policy: not under Stay.
+    /// Whether a revision may fail by its policy: not under Continue.
     pub(crate) fn may_fail(&self) -> bool {
-        self.failure_policy.as_ref().is_some_and(|policy| policy.action != FailureAction::Stay)
+        self.failure_policy.as_ref().is_some_and(|policy| policy.action != FailureAction::Continue)
     }
 
     /// The pin, unless it was made for another template (FP-11).
@@ -183,7 +183,7 @@ impl Workload {
     pub fn pin_in_force(&self) -> Option<&Pin> {
         // There is one canonical form of templates so far. A second one is compared here, too.
         let holds = |template: &String| template == self.template.fingerprint.as_str();
-        self.pin.as_ref().filter(|pin| pin.while_template.as_ref().is_none_or(holds))
+        self.pin.as_ref().filter(|pin| pin.template_fingerprint.as_ref().is_none_or(holds))
     }
 }
 
@@ -191,9 +191,9 @@ impl Workload {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pin {
     /// Its label `pod-template-hash`.
-    pub hash: String,
+    pub pod_template_hash: String,
     /// The fingerprint of the template that the pin is for; `None` if it is for any.
-    pub while_template: Option<String>,
+    pub template_fingerprint: Option<String>,
     /// Why, in the words of who made it.
     pub reason: Option<String>,
 }
@@ -220,16 +220,16 @@ pub struct FailurePolicy {
 pub enum FailureAction {
     /// Nothing, as on apps/v1.
     #[default]
-    Stay,
+    Continue,
     /// Nothing is rolled out before somebody acts.
-    Pause,
+    Stop,
     /// The newest good revision runs.
     Revert,
 }
 
 impl FailureAction {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Stay, Self::Pause, Self::Revert];
+    pub const ALL: [Self; 3] = [Self::Continue, Self::Stop, Self::Revert];
 }
 
 /// `spec.strategy`.

@@ -19,11 +19,10 @@ const PROMOTIONS_MAX: usize = 20;
 /// The most bytes of one as JSON.
 const PROMOTION_BYTES_MAX: usize = 120;
 /// The names of all members, and what separates them.
-const NAMES: usize = 223;
+const NAMES: usize = 235;
 const QUOTES: usize = 2;
-/// A time, and an outline, as text.
+/// A time as text.
 const TIME: usize = 20 + QUOTES;
-const OUTLINE: usize = 24 + QUOTES;
 /// The most images that are named; the others are counted.
 const IMAGES_MAX: usize = 8;
 /// The most bytes of a text that has others beside it: a name, or a reason.
@@ -90,7 +89,7 @@ pub struct Scaler {
     /// `scale` for autoscalers; empty for the object itself.
     pub subresource: String,
     /// When.
-    pub at: Option<Timestamp>,
+    pub time: Option<Timestamp>,
 }
 
 /// Who wrote what of a Deployment, by `metadata.managedFields`.
@@ -116,7 +115,7 @@ pub struct Promotion {
     /// The field manager that asked for it; empty if that is not known.
     pub manager: String,
     /// When the operator carried it out, in whole seconds.
-    pub at: Option<Timestamp>,
+    pub time: Option<Timestamp>,
 }
 
 impl Promotion {
@@ -162,7 +161,7 @@ pub struct Record {
     /// The change-cause.
     pub cause: Option<String>,
     /// When the operator began it.
-    pub started: Option<Timestamp>,
+    pub start_time: Option<Timestamp>,
     /// The fewest available pods that a status reported meanwhile.
     pub lowest_available: i64,
     /// The most pods that a status reported meanwhile.
@@ -172,13 +171,13 @@ pub struct Record {
     /// The step at which it is, counted from 1, while it runs and has steps (SP-8).
     pub step: Option<i64>,
     /// How many steps there are.
-    pub of: Option<i64>,
+    pub steps: Option<i64>,
     /// Pods that are updated.
     pub updated: Option<i64>,
     /// Pods that this step updates.
-    pub want: Option<i64>,
+    pub target_pods: Option<i64>,
     /// Since when it waits there, in whole seconds; `None` while it is on its way.
-    pub resting_since: Option<Timestamp>,
+    pub rest_start_time: Option<Timestamp>,
     /// Promotions of the revision, oldest first (SP-6).
     pub promotions: Vec<Promotion>,
     /// How it ended; `None` while it runs.
@@ -189,7 +188,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// When.
-    pub at: Timestamp,
+    pub time: Timestamp,
     /// How.
     pub outcome: Outcome,
     /// One word, if it failed.
@@ -205,10 +204,10 @@ pub struct HistoryHead {
     pub id: i64,
     /// How many entries there are, odd ones too.
     pub length: usize,
-    /// The outline of the newest record.
+    /// The outline of the last rollout that ended.
     pub outline: Option<Outline>,
     /// When the newest rollout began.
-    pub started: Option<Timestamp>,
+    pub start_time: Option<Timestamp>,
     /// Places of entries that are no records, rising. Somebody else wrote them; they go with the next write.
     pub odd: Vec<usize>,
 }
@@ -263,7 +262,7 @@ impl Record {
 
     /// The record without a step.
     pub(crate) fn without_step(self) -> Self {
-        Self { step: None, of: None, updated: None, want: None, resting_since: None, ..self }
+        Self { step: None, steps: None, updated: None, target_pods: None, rest_start_time: None, ..self }
     }
 
     /// A status reports these counts.
@@ -273,12 +272,12 @@ impl Record {
     }
 
     /// The record with its end, cut to what a record may take.
-    pub(crate) fn ended(mut self, at: Timestamp, outcome: Outcome, reason: Option<(&str, String)>) -> Self {
+    pub(crate) fn ended(mut self, time: Timestamp, outcome: Outcome, reason: Option<(&str, String)>) -> Self {
         // What runs was read from the status, where others can write, too.
         self = self.bounded().without_step();
         let (reason, message) = reason.unzip();
         let reason = reason.map(|reason| fit(reason, NAME_MAX));
-        self.end = Some(End { at, outcome, reason, message: None });
+        self.end = Some(End { time, outcome, reason, message: None });
         let room = BYTES_MAX.saturating_sub(self.bytes() + QUOTES);
         if let Some(end) = &mut self.end {
             end.message = message.map(|message| fit(&message, room)).filter(|message| !message.is_empty());
@@ -289,7 +288,7 @@ impl Record {
     /// How long it took, once it has ended.
     #[must_use]
     pub fn seconds(&self) -> Option<f64> {
-        Some(self.end.as_ref()?.at.duration_since(self.started?).as_secs_f64().max(0.0))
+        Some(self.end.as_ref()?.time.duration_since(self.start_time?).as_secs_f64().max(0.0))
     }
 
     /// As many bytes as it has as JSON without its promotions, or a few more.
@@ -310,7 +309,7 @@ impl Record {
         let end = self.end.as_ref().map_or(0, |End { outcome, reason, message, .. }| {
             TIME + quoted(outcome.as_str()) + word(reason.as_deref()) + word(message.as_deref())
         });
-        NAMES + counts + images + texts + TIME + OUTLINE + author + end
+        NAMES + counts + images + texts + TIME + author + end
     }
 }
 

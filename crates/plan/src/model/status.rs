@@ -88,7 +88,7 @@ pub struct TargetRecord {
     /// Its label `pod-template-hash`.
     pub hash: String,
     /// Why: `Pinned`, `PinTargetMissing`, or `Reverted`.
-    pub because: String,
+    pub reason: String,
     /// The revision of the declared ReplicaSet, if that is there.
     pub declared_revision: Option<i64>,
 }
@@ -102,7 +102,7 @@ pub struct FallbackRecord {
     pub hash: String,
 }
 
-/// `status.bake`: since when a revision that is complete has served without a break (FP-1).
+/// `status.memory.bake`: since when a revision that is complete has served without a break (FP-1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BakeRecord {
     /// The revision.
@@ -128,7 +128,7 @@ pub struct Marks {
     pub complete: bool,
 }
 
-/// `status.collisions`: how often the name of a template's ReplicaSet was taken (NS-1).
+/// `status.memory.collisions`: how often the name of a template's ReplicaSet was taken (NS-1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CollisionRecord {
     /// Fingerprint of the template.

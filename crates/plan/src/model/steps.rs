@@ -8,6 +8,9 @@ use fnv::FnvHasher;
 use crate::model::intstr::{IntOrPercent, Round};
 use crate::model::until::Until;
 
+/// What a promotion may name, in words (SP-6).
+pub const STEP_NAMES: &str = "a number of pods up to replicas, a percentage up to 100%, or all";
+
 /// One step of `spec.strategy.rollingUpdate.steps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateStep {
@@ -48,7 +51,7 @@ impl<'a> Steps<'a> {
     }
 
     /// The step that a promotion names: `all`, or as the list has it, or a number or percentage of pods (SP-6). `None`
-    /// if it is none of these.
+    /// if it is none of these: see [`STEP_NAMES`].
     pub(crate) fn named(self, name: &str, replicas: i64) -> Option<usize> {
         if name == "all" {
             return Some(self.end());
@@ -56,10 +59,15 @@ impl<'a> Steps<'a> {
         let number = || name.parse().ok().map(IntOrPercent::Int);
         let updated = number().unwrap_or_else(|| IntOrPercent::Text(name.to_owned()));
         let pods = updated.of(replicas, Round::Up).ok().filter(|pods| *pods >= 0)?;
-        let listed = self.0.iter().position(|step| step.updated == updated);
-        let step = UpdateStep { updated, until: Vec::new() };
-        let other = || if step.is_all() { self.end() } else { self.first_with(pods.min(replicas), replicas) };
-        Some(listed.unwrap_or_else(other).min(self.end()))
+        if let Some(listed) = self.0.iter().position(|step| step.updated == updated) {
+            return Some(listed.min(self.end()));
+        }
+        let is_percentage = matches!(updated, IntOrPercent::Text(_));
+        let percent = updated.of(100, Round::Up).ok().filter(|_| is_percentage);
+        if pods > replicas || percent.is_some_and(|percent| percent > 100) {
+            return None;
+        }
+        Some(if percent == Some(100) { self.end() } else { self.first_with(pods, replicas) })
     }
 
     /// By what an edited list is recognized. The pauses are no part of it.
@@ -136,8 +144,8 @@ mod tests {
         let named = |name| Steps(&steps).named(name, 10);
         assert_eq!(["1", "10%", "30%", "50%", "all", "100%"].map(named), [0, 1, 2, 3, 4, 4].map(Some));
         // Not listed: the first that has room for them.
-        assert_eq!(["2", "3", "25%", "40%", "51%", "99"].map(named), [2, 2, 2, 3, 4, 4].map(Some));
-        assert_eq!(["", "some", "-1", "-10%", "30 %", "3.5"].map(named), [None; 6]);
+        assert_eq!(["2", "3", "25%", "40%", "51%", "10"].map(named), [2, 2, 2, 3, 4, 4].map(Some));
+        assert_eq!(["", "some", "-1", "-10%", "30 %", "3.5", "11", "101%"].map(named), [None; 8]);
     }
 
     #[test]

@@ -122,7 +122,7 @@ fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
 
 /// Among its steps: a promotion that somebody waits for shows there.
 fn place(status: &Status) -> (Option<i64>, Option<Timestamp>) {
-    status.ours.rollout.as_ref().map_or((None, None), |rollout| (rollout.step, rollout.resting_since))
+    status.ours.rollout.as_ref().map_or((None, None), |rollout| (rollout.step, rollout.rest_start_time))
 }
 
 /// Whether the rollout is as complete as the status reports.

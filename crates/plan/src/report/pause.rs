@@ -12,7 +12,7 @@ pub(crate) fn noted(workload: &Workload, now: Timestamp) -> Option<Edit> {
     let current = workload.status.condition(condition::PROGRESSING);
     let current = current.map(|condition| condition.reason.as_str());
     let (reason, message) = match (workload.paused, current) {
-        // S13.1: under Pause and Revert, a deadline that has passed starts again as well.
+        // S13.1: under Stop and Revert, a deadline that has passed starts again as well.
         (_, Some(reason::PROGRESS_DEADLINE_EXCEEDED)) if !workload.may_fail() => return None,
         (true, Some(reason::DEPLOYMENT_PAUSED)) => return None,
         (true, _) => (reason::DEPLOYMENT_PAUSED, "Deployment is paused"),

@@ -182,7 +182,7 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
         trigger: Some(trigger),
         author,
         cause,
-        started: Some(now),
+        start_time: Some(now),
         lowest_available: status.available_replicas,
         highest_pods: status.replicas,
         outline,
@@ -200,7 +200,7 @@ fn trigger(decisions: &Decisions<'_>, status: &Status) -> Trigger {
         return if target.is_reverted() { Trigger::Revert } else { Trigger::Pin };
     }
     let (history, running) = (&status.ours.history, status.ours.rollout.as_deref());
-    let last_start = running.map_or(history.started, |record| record.started);
+    let last_start = running.map_or(history.start_time, |record| record.start_time);
     if is_rollback(decisions, status, last_start) {
         return Trigger::Rollback;
     }
@@ -254,7 +254,8 @@ fn head(status: &mut Status, ended: &[Record]) {
     history.length = (history.records() + ended.len()).min(RECORDS_MAX);
     history.odd.clear();
     if let Some(newest) = ended.last() {
-        (history.id, history.outline, history.started) = (newest.id, newest.outline, newest.started);
+        history.id = newest.id;
+        (history.outline, history.start_time) = (newest.outline, newest.start_time);
     }
 }
 
@@ -264,5 +265,5 @@ fn scaled(workload: &Workload, status: &Status, now: Timestamp) -> Option<LastSc
     let desired = |status: &Status| status.ours.ready.as_deref()?.split_once('/')?.1.parse::<i64>().ok();
     let (from, to) = (desired(&workload.status)?, desired(status)?);
     let by = workload.authors.replicas.clone().unwrap_or_default();
-    (from != to).then(|| LastScale { from, to, by: Scaler { at: by.at.or(Some(now)), ..by } })
+    (from != to).then(|| LastScale { from, to, by: Scaler { time: by.time.or(Some(now)), ..by } })
 }

@@ -37,10 +37,10 @@ pub(crate) fn at_step(decisions: &Decisions<'_>, status: &Status, record: Record
     let number = |step: usize| i64::try_from(step.saturating_add(1)).ok();
     Record {
         step: number(stage.step),
-        of: number(stage.end),
+        steps: number(stage.end),
         updated: Some(status.updated_replicas),
-        want: Some(stage.ceiling),
-        resting_since: decisions.resting().and_then(|rest| rest.since),
+        target_pods: Some(stage.ceiling),
+        rest_start_time: decisions.resting().and_then(|rest| rest.since),
         ..record
     }
 }

@@ -25,14 +25,14 @@ pub(crate) fn record(decisions: &Decisions<'_>) -> Option<TargetRecord> {
     if workload.paused && running.is_some_and(|set| set.size == 0) {
         // A pin that named nothing is gone: another one took its place.
         let stored = workload.status.ours.target.clone();
-        return stored.filter(|record| record.because != reason::PIN_TARGET_MISSING);
+        return stored.filter(|record| record.reason != reason::PIN_TARGET_MISSING);
     }
     let hash = running.and_then(|set| set.labels.get(HASH_LABEL));
     let pin = decisions.view.workload().pin_in_force();
     Some(TargetRecord {
         revision: running.and_then(|set| revision::of(set).number()),
-        hash: hash.or(pin.map(|pin| &pin.hash)).cloned().unwrap_or_default(),
-        because: because.to_owned(),
+        hash: hash.or(pin.map(|pin| &pin.pod_template_hash)).cloned().unwrap_or_default(),
+        reason: because.to_owned(),
         declared_revision: decisions.revision().and_then(Revision::number),
     })
 }
@@ -48,16 +48,16 @@ impl TargetRecord {
     pub fn sentence(&self, reason: Option<&str>) -> String {
         let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
         let hash = &self.hash;
-        if self.because == reason::PIN_TARGET_MISSING {
+        if self.reason == reason::PIN_TARGET_MISSING {
             return format!(
-                "spec.pin.hash {hash}{reason} is no pod-template-hash of a ReplicaSet of this Deployment: correct \
+                "spec.pin.podTemplateHash {hash}{reason} is no pod-template-hash of a ReplicaSet of this Deployment: correct \
                  it, or remove spec.pin"
             );
         }
         let runs =
             self.revision.map_or_else(|| format!("ReplicaSet {hash}"), |number| format!("revision {number}"));
         let declared = self.declared_revision.map_or_else(String::new, |number| format!(" {number}"));
-        let because = match self.because.as_str() {
+        let because = match self.reason.as_str() {
             reason::REVERTED => "which failed".to_owned(),
             reason::ABORTED => "which somebody aborted".to_owned(),
             _ => format!("because spec.pin names it{reason}"),
@@ -68,13 +68,13 @@ impl TargetRecord {
     /// Whether an earlier revision runs because the declared one failed, or because somebody aborted it.
     #[must_use]
     pub fn is_reverted(&self) -> bool {
-        reason::REVERTS.contains(&self.because.as_str())
+        reason::REVERTS.contains(&self.reason.as_str())
     }
 
     /// Whether both report that the same ReplicaSet runs for the same reason. Who aborts what failed changes the words
     /// alone.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let is_why = self.because == other.because || self.is_reverted() && other.is_reverted();
+        let is_why = self.reason == other.reason || self.is_reverted() && other.is_reverted();
         self.hash == other.hash && is_why
     }
 }
@@ -160,7 +160,7 @@ pub(crate) fn event(decisions: &Decisions<'_>, status: &Status) -> Option<Event>
         return revert_failed(workload, status);
     }
     Some(match after {
-        Some(target) if target.because == reason::PIN_TARGET_MISSING => {
+        Some(target) if target.reason == reason::PIN_TARGET_MISSING => {
             Event::warning(reason::PIN_TARGET_MISSING, sentence(workload, target))
         }
         Some(target) if target.is_reverted() => {

@@ -30,11 +30,11 @@ fn steps() -> impl Strategy<Value = (Vec<UpdateStep>, bool)> {
     (prop::collection::vec(step, 1..6), any::<bool>())
 }
 
-fn with(world: World, (steps, skips_proven): &(Vec<UpdateStep>, bool)) -> World {
+fn with(world: World, (steps, good_skips_steps): &(Vec<UpdateStep>, bool)) -> World {
     let is_ours = world.observed.flavour == Flavour::Rollwright;
     world.that(|it| {
         it.steps = if is_ours { steps.clone() } else { Vec::new() };
-        it.skips_proven = *skips_proven;
+        it.good_skips_steps = *good_skips_steps;
     })
 }
 

@@ -53,13 +53,13 @@ fn record() -> impl Strategy<Value = Record> {
     let counts = (any::<i64>(), any::<i64>(), prop_oneof![9 => 1..30_i64, 1 => Just(plan::ID_MAX - 1)]);
     let trigger = prop::option::of(prop::sample::select(Trigger::ALL.to_vec()));
     (0..=9_i64, counts, trigger, author(), time(), prop::option::of(outline())).prop_map(
-        |(revision, (lowest_available, highest_pods, id), trigger, author, started, outline)| Record {
+        |(revision, (lowest_available, highest_pods, id), trigger, author, start_time, outline)| Record {
             id,
             revision,
             hash: "5f9".to_owned(),
             trigger,
             author,
-            started,
+            start_time,
             outline,
             lowest_available,
             highest_pods,
@@ -72,11 +72,11 @@ pub(crate) fn story() -> impl Strategy<Value = Story> {
     let ids = prop_oneof![9 => 0..30_i64, 1 => Just(plan::ID_MAX - 1)];
     let odd = prop::collection::btree_set(0..25_usize, 0..4);
     let history = (ids, 0..25_usize, prop::option::of(outline()), time(), odd).prop_map(
-        |(id, length, outline, started, odd)| HistoryHead {
+        |(id, length, outline, start_time, odd)| HistoryHead {
             id,
             length,
             outline,
-            started,
+            start_time,
             odd: odd.into_iter().filter(|place| *place < length).collect(),
         },
     );
@@ -96,7 +96,7 @@ pub(crate) fn story() -> impl Strategy<Value = Story> {
                 replicas: scaler.map(|it| Scaler {
                     manager: it.manager,
                     subresource: "scale".to_owned(),
-                    at,
+                    time: at,
                 }),
             },
             asked,

@@ -14,7 +14,7 @@ use crate::world::{Kstatus, template};
 fn a_rollout_that_is_resumed_has_a_new_deadline() {
     for paused_after in [100, 620] {
         let mut world = good(FailureAction::Revert);
-        world.observed.workload.failure_policy = policy(FailureAction::Pause);
+        world.observed.workload.failure_policy = policy(FailureAction::Stop);
         world.set_template(template("c"));
         play(&mut world, 500, &["c"]);
         world.observed.workload.paused = true;
@@ -145,7 +145,7 @@ fn a_revision_with_all_its_pods_does_not_fail() {
 /// The first status under a policy has the marks, so that progress of before is not missed.
 #[test]
 fn a_policy_that_is_set_while_a_rollout_is_late_applies_with_the_next_status() {
-    let mut world = good(FailureAction::Stay).that(|it| it.failure_policy = None);
+    let mut world = good(FailureAction::Continue).that(|it| it.failure_policy = None);
     world.set_template(template("c"));
     play(&mut world, 900, &["c"]);
     world.observed.workload.failure_policy = policy(FailureAction::Revert);

@@ -276,7 +276,7 @@ fn older_pods_count_from_the_first_look_on() {
 
 #[test]
 fn a_policy_that_comes_later_counts_restarts_from_then_on() {
-    let mut world = good(FailureAction::Stay);
+    let mut world = good(FailureAction::Continue);
     world.set_template(template("c"));
     play(&mut world, 20, &["c"]);
     world.observed.workload.failure_policy = Some(by(|policy| policy.restarts = Some(3)));
@@ -305,7 +305,7 @@ fn a_fallback_that_restarts_as_often_shows_that_the_revision_is_not_to_blame() {
 /// `since`, of the very write that makes or renumbers the ReplicaSet; under Stay nothing is judged.
 #[test]
 fn restarts_count_from_the_write_that_declares_a_revision() {
-    for (action, is_dated) in [(FailureAction::Revert, true), (FailureAction::Stay, false)] {
+    for (action, is_dated) in [(FailureAction::Revert, true), (FailureAction::Continue, false)] {
         let counting = by(|policy| (policy.action, policy.restarts) = (action, Some(3)));
         let mut world = good(FailureAction::Revert).that(|it| it.failure_policy = Some(counting));
         world.set_template(template("c"));

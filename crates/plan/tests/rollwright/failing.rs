@@ -111,7 +111,7 @@ fn a_revision_that_makes_no_progress_is_reverted_to_the_last_good_one() {
     assert_eq!((world.find("web-b").size, world.find(&failing).size), (3, 0));
     let target = target(&world).unwrap();
     assert_eq!(
-        (target.revision, target.because.as_str(), target.declared_revision),
+        (target.revision, target.reason.as_str(), target.declared_revision),
         (Some(2), "Reverted", Some(3))
     );
     assert_eq!(world.find("web-b").annotations[REVISION], "2", "running it again does not renumber it");
@@ -127,7 +127,7 @@ fn a_revision_that_makes_no_progress_is_reverted_to_the_last_good_one() {
 
 #[test]
 fn without_a_policy_or_with_stay_nothing_follows() {
-    for action in [None, Some(FailureAction::Stay)] {
+    for action in [None, Some(FailureAction::Continue)] {
         let mut world = complete().that(|it| it.failure_policy = action.and_then(policy));
         settle(&mut world);
         world.set_template(template("c"));
@@ -140,7 +140,7 @@ fn without_a_policy_or_with_stay_nothing_follows() {
 
 #[test]
 fn pause_freezes_what_runs_and_the_failed_set_does_not_grow() {
-    let mut world = good(FailureAction::Pause);
+    let mut world = good(FailureAction::Stop);
     world.set_template(template("c"));
     let (events, _) = play(&mut world, 700, &["c"]);
     let failed = named(&world, "c");
@@ -240,7 +240,7 @@ fn an_abort_reverts_without_a_policy_and_at_once() {
     world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
     let (_, lowest) = play(&mut world, 20, &["c"]);
     assert_eq!((target(&world).unwrap().revision, lowest), (Some(2), 3));
-    assert_eq!(target(&world).unwrap().because, "Aborted");
+    assert_eq!(target(&world).unwrap().reason, "Aborted");
     let words = "revision 2 runs instead of the declared revision 3, which somebody aborted";
     assert_eq!(world.plan().why.to_string(), words);
     assert_eq!((world.find("web-b").size, world.find(&named(&world, "c")).size), (3, 0));

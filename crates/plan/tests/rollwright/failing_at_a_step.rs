@@ -60,11 +60,11 @@ fn the_deadline_does_not_run_at_a_step() {
 /// Its pods die at the step, and nobody has to act before somebody does.
 #[test]
 fn a_step_that_is_no_longer_reached_ends_neither_by_time_nor_by_itself() {
-    for action in [None, Some(FailureAction::Stay), Some(FailureAction::Pause)] {
+    for action in [None, Some(FailureAction::Continue), Some(FailureAction::Stop)] {
         let mut world = resting(action.and_then(policy));
         let dead = ["c"];
         play(&mut world, 1000, &dead);
-        let is_held = action == Some(FailureAction::Pause);
+        let is_held = action == Some(FailureAction::Stop);
         assert_eq!(sizes(&world), "7+3", "{action:?}");
         assert_eq!(world.kstatus(), Kstatus::Failed, "the deadline has passed");
         let reason = if is_held { "RolloutFailed" } else { "ProgressDeadlineExceeded" };
@@ -90,7 +90,7 @@ fn an_abort_reverts_at_a_step_without_a_policy_and_a_retry_begins_at_the_first_o
     world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
     assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "10+0");
     let target = target(&world).unwrap();
-    assert_eq!((target.revision, target.because.as_str()), (Some(2), "Aborted"));
+    assert_eq!((target.revision, target.reason.as_str()), (Some(2), "Aborted"));
     world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
     assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "7+3");
     let memory = memory(&world, &named(&world, "c"));
@@ -101,7 +101,7 @@ fn an_abort_reverts_at_a_step_without_a_policy_and_a_retry_begins_at_the_first_o
 #[test]
 fn a_pin_has_no_steps() {
     let mut world = resting(None);
-    world.observed.workload.pin = Some(Pin { hash: "a".to_owned(), ..Pin::default() });
+    world.observed.workload.pin = Some(Pin { pod_template_hash: "a".to_owned(), ..Pin::default() });
     world.observed.workload.generation += 1;
     play(&mut world, 60, &[]);
     let of = |world: &World, name: &str| world.find(name).size;

@@ -75,7 +75,7 @@ fn an_abort_of_what_is_reverted_opens_no_record() {
     world.set_template(template("c"));
     failing::play(&mut world, 700, &["c"]);
     let records = |world: &World| world.observed.workload.status.ours.history.id;
-    let (before, because) = (records(&world), |world: &World| target(world).unwrap().because.clone());
+    let (before, because) = (records(&world), |world: &World| target(world).unwrap().reason.clone());
     assert_eq!(because(&world), "Reverted");
     world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
     failing::play(&mut world, 60, &["c"]);

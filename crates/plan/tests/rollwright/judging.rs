@@ -19,8 +19,11 @@ fn neither_a_pause_nor_stay_nor_a_size_of_zero_is_judged() {
     let frozen: [fn(&mut World); 4] = [
         |world| world.observed.workload.paused = true,
         |world| world.observed.workload.replicas = 0,
-        |world| world.observed.workload.failure_policy.as_mut().unwrap().action = FailureAction::Stay,
-        |world| world.observed.workload.pin = Some(Pin { hash: named(world, "b"), ..Pin::default() }),
+        |world| world.observed.workload.failure_policy.as_mut().unwrap().action = FailureAction::Continue,
+        |world| {
+            world.observed.workload.pin =
+                Some(Pin { pod_template_hash: named(world, "b"), ..Pin::default() });
+        },
     ];
     for (number, freeze) in frozen.into_iter().enumerate() {
         let mut world = rolling(FailurePolicy { deadline: true, ..by(|policy| policy.restarts = Some(3)) });
@@ -194,7 +197,7 @@ fn a_failure_is_counted_once_and_an_abort_is_none() {
     for hide in [
         (|world: &mut World, is_on| world.observed.workload.paused = is_on) as fn(&mut World, bool),
         |world, is_on| {
-            let pin = || Pin { hash: "a".to_owned(), ..Pin::default() };
+            let pin = || Pin { pod_template_hash: "a".to_owned(), ..Pin::default() };
             world.observed.workload.pin = is_on.then(pin);
         },
     ] {
@@ -262,7 +265,7 @@ fn the_end_of_a_bake_is_looked_for_although_a_pod_is_missing() {
 
 /// What was noted when a rollout was held: how it ended, and why.
 fn held(change: impl FnOnce(&mut World)) -> (Outcome, Option<String>, Option<String>) {
-    let mut world = rolling(by(|policy| (policy.action, policy.restarts) = (FailureAction::Pause, Some(3))));
+    let mut world = rolling(by(|policy| (policy.action, policy.restarts) = (FailureAction::Stop, Some(3))));
     change(&mut world);
     let mut ended = Vec::new();
     for _ in 0..5 {
@@ -371,7 +374,7 @@ fn a_revert_that_ends_in_a_hold_is_not_reported_as_a_rollout() {
     let mut world = good(FailureAction::Revert);
     world.set_template(template("c"));
     play(&mut world, 700, &["c"]);
-    world.observed.workload.failure_policy = policy(FailureAction::Pause);
+    world.observed.workload.failure_policy = policy(FailureAction::Stop);
     let (events, _) = play(&mut world, 20, &["c"]);
     assert_eq!((count(&events, "RevertEnded"), count(&events, "RolloutFailed")), (0, 1), "{events:?}");
 }

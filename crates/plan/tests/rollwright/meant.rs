@@ -18,7 +18,7 @@ pub(crate) fn all(world: &World) -> Vec<i64> {
 
 /// Ten pods of revision 2, and revision 3 at 30%; no revision skips the steps.
 fn canary(dead: &[&str]) -> World {
-    let mut world = stepped(10, &["30%/promoted"]).that(|it| it.skips_proven = false);
+    let mut world = stepped(10, &["30%/promoted"]).that(|it| it.good_skips_steps = false);
     world.set_template(template("c"));
     play(&mut world, 30, dead);
     world
@@ -71,7 +71,11 @@ fn a_way_back_gives_no_pods_to_an_idle_revision() {
 fn put_aside(list: &[&str]) -> World {
     let mut world = stepped(10, list);
     good(&mut world, "web-a", 1);
-    let pin = Pin { hash: "a".to_owned(), while_template: None, reason: Some("v2 loses data".to_owned()) };
+    let pin = Pin {
+        pod_template_hash: "a".to_owned(),
+        template_fingerprint: None,
+        reason: Some("v2 loses data".to_owned()),
+    };
     world.observed.workload.pin = Some(pin);
     play(&mut world, 40, &[]);
     assert_eq!(all(&world), [10, 0]);
@@ -321,7 +325,7 @@ fn a_set_that_a_pin_put_aside_during_a_step_is_not_kept_afterwards() {
     world.set_template(template("c"));
     play(&mut world, 30, &[]);
     assert_eq!(all(&world), [0, 7, 3]);
-    let pin = Pin { hash: "a".to_owned(), while_template: None, reason: None };
+    let pin = Pin { pod_template_hash: "a".to_owned(), template_fingerprint: None, reason: None };
     world.observed.workload.pin = Some(pin);
     play(&mut world, 60, &[]);
     assert_eq!(all(&world), [10, 0, 0]);

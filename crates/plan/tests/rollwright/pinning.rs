@@ -31,7 +31,11 @@ pub(crate) fn label(world: &mut World, image: &str) {
 }
 
 fn pin(hash: &str) -> Pin {
-    Pin { hash: hash.to_owned(), while_template: None, reason: Some("INC-4711".to_owned()) }
+    Pin {
+        pod_template_hash: hash.to_owned(),
+        template_fingerprint: None,
+        reason: Some("INC-4711".to_owned()),
+    }
 }
 
 fn pinned(hash: &str) -> World {
@@ -84,7 +88,7 @@ fn by_revision(revision: i64, declared: i64) -> Option<TargetRecord> {
     Some(TargetRecord {
         revision: Some(revision),
         hash: "a".to_owned(),
-        because: "Pinned".to_owned(),
+        reason: "Pinned".to_owned(),
         declared_revision: Some(declared),
     })
 }
@@ -189,7 +193,7 @@ fn without_the_pin_the_template_rolls_out_with_a_deadline_of_its_own() {
 #[test]
 fn a_pin_for_one_template_ends_with_the_next() {
     let mut world = complete();
-    let for_b = Pin { while_template: Some(fingerprint("b").as_str().to_owned()), ..pin("a") };
+    let for_b = Pin { template_fingerprint: Some(fingerprint("b").as_str().to_owned()), ..pin("a") };
     set_pin(&mut world, Some(for_b));
     settle(&mut world);
     assert_eq!(world.find("web-a").size, 3);
@@ -303,7 +307,7 @@ fn a_pinned_set_is_not_cleaned_up_even_if_its_pin_is_not_in_force() {
         world.observed.sets.iter().map(|set| set.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(beyond_the_limit(None), ["web-b"]);
-    let of_another = Pin { while_template: Some("v1:0".to_owned()), ..pin("a") };
+    let of_another = Pin { template_fingerprint: Some("v1:0".to_owned()), ..pin("a") };
     assert_eq!(beyond_the_limit(Some(of_another)), ["web-a", "web-b"]);
 }
 

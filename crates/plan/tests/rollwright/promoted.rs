@@ -22,7 +22,7 @@ fn running(world: &World) -> Option<&Record> {
 
 /// The step and the manager of each promotion, with the times in order.
 fn by(record: &Record) -> Vec<(i64, &str)> {
-    let times: Vec<Option<Timestamp>> = record.promotions.iter().map(|it| it.at).collect();
+    let times: Vec<Option<Timestamp>> = record.promotions.iter().map(|it| it.time).collect();
     assert!(times.is_sorted() && times.iter().all(Option::is_some), "{times:?}");
     record.promotions.iter().map(|it| (it.step, it.manager.as_str())).collect()
 }
@@ -37,11 +37,11 @@ fn a_record_names_who_promoted_to_which_step_and_when() {
     let first = Promotion {
         step: 2,
         manager: "kubectl-annotate".to_owned(),
-        at: Timestamp::from_second(world.now.as_second()).ok(),
+        time: Timestamp::from_second(world.now.as_second()).ok(),
     };
     let told = &running(&world).unwrap().promotions;
     assert_eq!(told.as_slice(), std::slice::from_ref(&first), "in the status that reports the step");
-    let stored = json!([{"step": 2, "manager": "kubectl-annotate", "at": first.at.unwrap().to_string()}]);
+    let stored = json!([{"step": 2, "manager": "kubectl-annotate", "at": first.time.unwrap().to_string()}]);
     assert_eq!(memory(&world, &named(&world, "c"))["promotions"], stored, "with the step");
     play(&mut world, 30, &[]);
     // Neither of these changes the step.

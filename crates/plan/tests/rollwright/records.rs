@@ -89,9 +89,9 @@ fn a_rollout_has_one_record_from_its_revision_to_its_end() {
     told.settle();
     assert_eq!(told.outcomes(), [FIRST]);
     assert_eq!(told.running(), None);
-    let (history, started) = (&told.world.observed.workload.status.ours.history, told.history[0].started);
-    assert_eq!((history.id, history.length, history.started), (1, 1, started));
-    assert!(told.history[0].end.as_ref().unwrap().at > started.unwrap());
+    let (history, started) = (&told.world.observed.workload.status.ours.history, told.history[0].start_time);
+    assert_eq!((history.id, history.length, history.start_time), (1, 1, started));
+    assert!(told.history[0].end.as_ref().unwrap().time > started.unwrap());
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_rollout_of_no_pods_opens_and_closes_in_one_write() {
     told.world.observed.workload.replicas = 0;
     told.settle();
     assert_eq!(told.outcomes(), [FIRST]);
-    assert_eq!(told.history[0].started, told.history[0].end.as_ref().map(|end| end.at));
+    assert_eq!(told.history[0].start_time, told.history[0].end.as_ref().map(|end| end.time));
 }
 
 #[test]
@@ -218,12 +218,12 @@ fn a_change_of_size_is_told_with_its_author_and_opens_no_record() {
     told.settle();
     let workload = &mut told.world.observed.workload;
     (workload.replicas, workload.generation) = (5, workload.generation + 1);
-    let by = Scaler { manager: "hpa".to_owned(), subresource: "scale".to_owned(), at: None };
+    let by = Scaler { manager: "hpa".to_owned(), subresource: "scale".to_owned(), time: None };
     workload.authors.replicas = Some(by.clone());
     told.settle();
     let LastScale { from, to, by: said } = told.last_scale.clone().unwrap();
     assert_eq!((from, to, said.manager.as_str()), (3, 5, "hpa"));
-    assert!(said.at.is_some(), "the time of the write, if the field has none");
+    assert!(said.time.is_some(), "the time of the write, if the field has none");
     assert_eq!(told.outcomes(), [FIRST]);
 }
 

@@ -103,7 +103,7 @@ fn a_change_of_size_brings_no_pods_beside_old_ones() {
 /// The same where a pin names nothing: what serves follows R, but not beside pods of another ReplicaSet.
 #[test]
 fn a_pin_of_nothing_brings_no_pods_beside_old_ones() {
-    let pin = Pin { hash: "missing".to_owned(), while_template: None, reason: None };
+    let pin = Pin { pod_template_hash: "missing".to_owned(), template_fingerprint: None, reason: None };
     let world = recreate().with(in_step("b", 0, "1")).with(in_step("a", 3, "2"));
     let world = world.that(|it| (it.replicas, it.pin) = (7, Some(pin)));
     for (phase, size) in [("Running", 3), ("Failed", 7)] {
@@ -116,7 +116,7 @@ fn a_pin_of_nothing_brings_no_pods_beside_old_ones() {
 /// The same while a failure is held: neither the failed ReplicaSet grows (FP-10), nor another one beside it.
 #[test]
 fn a_held_failure_brings_no_pods_beside_those_that_failed() {
-    let mut world = good(FailureAction::Pause).that(|it| it.strategy = Strategy::Recreate);
+    let mut world = good(FailureAction::Stop).that(|it| it.strategy = Strategy::Recreate);
     world.set_template(template("c"));
     play(&mut world, 700, &["c"]);
     let failed = named(&world, "c");

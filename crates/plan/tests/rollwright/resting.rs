@@ -87,7 +87,7 @@ fn a_pause_that_stood_still_has_its_whole_time() {
         world.now
     };
     world.now += SignedDuration::from_millis(900);
-    while step(&world).is_none_or(|it| it.resting_since.is_none()) {
+    while step(&world).is_none_or(|it| it.rest_start_time.is_none()) {
         play(&mut world, 1, &[]);
     }
     let reached = world.now;
@@ -111,7 +111,7 @@ fn without_replicas_a_rest_after_a_pin_has_its_record() {
     world.set_template(template("c"));
     play(&mut world, 30, &[]);
     let open = |world: &World| world.observed.workload.status.ours.rollout.as_ref().map(|it| it.revision);
-    world.observed.workload.pin = Some(Pin { hash: "b".to_owned(), ..Pin::default() });
+    world.observed.workload.pin = Some(Pin { pod_template_hash: "b".to_owned(), ..Pin::default() });
     let plan = world.plan();
     world.apply(&plan);
     assert_eq!(open(&world), Some(2));

@@ -117,8 +117,8 @@ fn a_rollout_waits_at_a_step_until_somebody_promotes_it() {
     assert_eq!((says(&world, condition::PROGRESSING), world.kstatus()), (rests, Kstatus::InProgress));
     assert_eq!(reconciling(&world), "step 1 of 4: 1 of 10 updated, rests until somebody promotes it");
     let known = step(&world).unwrap();
-    assert_eq!([known.step, known.of, known.updated, known.want], [1, 4, 1, 1].map(Some));
-    assert!(known.resting_since.is_some());
+    assert_eq!([known.step, known.steps, known.updated, known.target_pods], [1, 4, 1, 1].map(Some));
+    assert!(known.rest_start_time.is_some());
     assert_eq!(world.plan().why.to_string(), reconciling(&world));
     // A rollout that rests at a step causes no writes, however long it rests.
     world.now += SignedDuration::from_hours(100);
@@ -136,7 +136,7 @@ fn a_rollout_waits_at_a_step_for_its_time() {
     assert_eq!((count(&played.events, "Promoted"), count(&played.events, "StepReached")), (1, 1));
     let known = step(&world).unwrap();
     // The second in which it was reached may be nearly over.
-    let end = known.resting_since.unwrap() + SignedDuration::from_secs(601);
+    let end = known.rest_start_time.unwrap() + SignedDuration::from_secs(601);
     assert_eq!((known.step, world.clone().plan().requeue), (Some(2), Requeue::Deadline(end)));
     let time = end.to_string().split_once('T').unwrap().1.to_owned();
     assert_eq!(reconciling(&world), format!("step 2 of 4: 3 of 10 updated, rests until {time}"));
@@ -248,15 +248,15 @@ fn a_first_rollout_has_no_steps() {
 /// SP-9.
 #[test]
 fn a_revision_that_is_good_has_no_steps_unless_it_is_to_have_them() {
-    for skips_proven in [true, false] {
+    for good_skips_steps in [true, false] {
         let mut world = example();
         promote(&mut world, "3/all");
         play(&mut world, 60, &[]);
         assert_eq!(sizes(&world), "0+10");
-        world.observed.workload.skips_proven = skips_proven;
+        world.observed.workload.good_skips_steps = good_skips_steps;
         world.set_template(template("b"));
         play(&mut world, 60, &[]);
-        assert_eq!(sizes(&world), if skips_proven { "10+0" } else { "1+9" });
+        assert_eq!(sizes(&world), if good_skips_steps { "10+0" } else { "1+9" });
     }
 }
 
@@ -319,7 +319,7 @@ fn scaling_at_a_step_keeps_its_share_and_adds_no_surge() {
     }
     let known = step(&world).unwrap();
     assert_eq!(
-        (known.step, known.updated, known.resting_since.is_some()),
+        (known.step, known.updated, known.rest_start_time.is_some()),
         (Some(1), Some(3), true),
         "not promoted"
     );
@@ -342,7 +342,7 @@ fn a_pause_holds_the_step_and_its_sizes_follow_r() {
     assert_eq!(play(&mut world, 10, &[]).path, ["0+0", "7+0", "7+3"]);
     world.observed.workload.paused = false;
     play(&mut world, 2, &[]);
-    let since = step(&world).unwrap().resting_since.unwrap();
+    let since = step(&world).unwrap().rest_start_time.unwrap();
     assert_eq!(world.now.duration_since(since).as_secs(), 1);
     assert_eq!(play(&mut world, 590, &[]).path, ["7+3"]);
     assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "0+10");
@@ -353,7 +353,7 @@ fn the_time_of_a_step_begins_anew_after_a_break_but_not_after_a_change_of_r() {
     let mut world = stepped(10, &["30%/600"]);
     world.set_template(template("c"));
     play(&mut world, 30, &[]);
-    let since = |world: &World| step(world).and_then(|it| it.resting_since);
+    let since = |world: &World| step(world).and_then(|it| it.rest_start_time);
     let first = since(&world).unwrap();
     // Pods that a change of R starts are no break.
     world.observed.workload.replicas = 20;

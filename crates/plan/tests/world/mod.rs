@@ -87,7 +87,7 @@ pub(crate) fn world(flavour: Flavour) -> World {
         selector: Some(selector()),
         strategy: Strategy::RollingUpdate { max_surge: quarter.clone(), max_unavailable: quarter },
         steps: Vec::new(),
-        skips_proven: true,
+        good_skips_steps: true,
         min_ready_seconds: 0,
         revision_history_limit: Some(10),
         progress_deadline_seconds: None,

@@ -52,7 +52,8 @@ pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
         let is_wanted = view.workload.rollback_to.is_some_and(|wanted| Some(wanted) == number(set));
         let pin = view.workload.pin.as_ref();
         let hash = set.labels.get(HASH_LABEL);
-        let is_pinned = pin.is_some_and(|pin| hash == Some(&pin.hash)) || fallback == Some(&set.uid);
+        let is_pinned =
+            pin.is_some_and(|pin| hash == Some(&pin.pod_template_hash)) || fallback == Some(&set.uid);
         is_idle
             && !is_wanted
             && kept.as_ref() != Some(&set.name)
@@ -90,7 +91,7 @@ pub(super) fn protected(write: &Accepted<'_>) -> Option<Verdict> {
     let Request::Delete { name, uid, .. } = write.request else { return None };
     let view = write.view();
     let set = &view.find(uid)?.set;
-    let pinned = view.workload.pin.as_ref().map(|pin| &pin.hash);
+    let pinned = view.workload.pin.as_ref().map(|pin| &pin.pod_template_hash);
     let fallback = view.fallback().map(|set| &set.uid);
     if pinned.is_none() && fallback.is_none() {
         return None;

@@ -98,7 +98,7 @@ fn failure_is_told(workload: &plan::Workload) -> Verdict {
 
 /// FP-12: the status reports what runs, if that is not the declared ReplicaSet.
 fn target_is_told(workload: &plan::Workload, because: Option<&str>) -> Verdict {
-    let told = workload.status.ours.target.as_ref().map(|target| target.because.as_str());
+    let told = workload.status.ours.target.as_ref().map(|target| target.reason.as_str());
     if told == because { Ok(()) } else { Err(format!("status.target {told:?}, and {because:?} is true")) }
 }
 
@@ -106,7 +106,7 @@ fn target_is_told(workload: &plan::Workload, because: Option<&str>) -> Verdict {
 fn history_is_within_its_limit(truth: &Truth, workload: &plan::Workload, new: &SetTruth) -> Verdict {
     let Some(limit) = workload.revision_history_limit else { return Ok(()) };
     let fallback = workload.status.ours.fallback.as_ref().map(|fallback| &fallback.hash);
-    let pinned = workload.pin.as_ref().map(|pin| &pin.hash);
+    let pinned = workload.pin.as_ref().map(|pin| &pin.pod_template_hash);
     let kept = crate::walk::word(&new.set, "kept");
     let is_needed = |set: &plan::ReplicaSet| {
         let hash = set.labels.get(plan::keys::HASH_LABEL);

@@ -84,7 +84,7 @@ impl Meant {
         };
         let asked = Asked {
             template: workload.template.fingerprint.as_str().to_owned(),
-            pin: pin(workload).map(|pin| pin.hash.clone()),
+            pin: pin(workload).map(|pin| pin.pod_template_hash.clone()),
             retry: workload.annotations.get(RETRY).cloned(),
             policy: workload.failure_policy.clone(),
         };
@@ -109,7 +109,7 @@ impl Meant {
         let is_new = |wanted: &&String| !self.ever.contains(wanted);
         self.ever.extend(self.wanted.as_ref().filter(is_new).cloned());
         let target = workload.status.ours.target.as_ref().filter(|target| target.is_reverted());
-        let because = target.map(|target| target.because.clone());
+        let because = target.map(|target| target.reason.clone());
         if because.is_some() && because != self.because {
             // Where what a user went back to fails, the operator returns.
             let runs =
@@ -270,7 +270,7 @@ fn is_excused(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     let is_asked_for = view.running_set().is_some_and(|running| running.set.uid == set.uid);
     // While two of them have pods, both follow R under a pin.
     let is_scaled = view.is_scaling() && pin(&view.workload).is_some();
-    let stays = view.workload.failure_policy.as_ref().is_some_and(|it| it.action == FailureAction::Stay);
+    let stays = view.workload.failure_policy.as_ref().is_some_and(|it| it.action == FailureAction::Continue);
     // Where nothing is good, what the steps keep is all that serves.
     let is_good = |truth: &SetTruth| says(&truth.set, "Good") && truth.active > 0;
     let is_all_there_is = || !write.truth.owned().any(is_good) && is_kept(write, set);

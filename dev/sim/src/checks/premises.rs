@@ -75,7 +75,8 @@ fn shown_by_both(write: &Accepted<'_>) -> Option<(String, i64)> {
 fn held_back(write: &Accepted<'_>) -> Option<(String, i64)> {
     let view = write.view();
     let workload: &Workload = &view.workload;
-    let policy = workload.failure_policy.as_ref().filter(|policy| policy.action != FailureAction::Stay)?;
+    let policy =
+        workload.failure_policy.as_ref().filter(|policy| policy.action != FailureAction::Continue)?;
     let late = workload.status.condition(condition::PROGRESSING)?;
     let is_late = policy.deadline && late.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
     let is_free = workload.replicas > 0 && !workload.paused && pin(workload).is_none();

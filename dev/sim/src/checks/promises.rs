@@ -24,7 +24,7 @@ pub(crate) fn due(workload: &Workload) -> Option<Timestamp> {
     let record = status.ours.rollout.as_ref()?;
     let step = usize::try_from(record.step? - 1).ok()?;
     let seconds = walk::seconds(walk::steps(workload)?.get(step)?)?;
-    Some(after(record.resting_since?, seconds))
+    Some(after(record.rest_start_time?, seconds))
 }
 
 /// A reconcile that went well has left this wait: it ends when that time has run out. What else keeps one waiting has

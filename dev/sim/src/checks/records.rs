@@ -36,8 +36,8 @@ fn id(record: &Value) -> i64 {
 
 fn instead(status: &Value) -> Option<(Option<i64>, &str, &str)> {
     let target = status.get("target")?;
-    let hash = target.get("hash")?.as_str()?;
-    let because = target.get("because")?.as_str()?;
+    let hash = target.get("podTemplateHash")?.as_str()?;
+    let because = target.get("reason")?.as_str()?;
     // What is missing has none, nor does a ReplicaSet with garbage in its annotation.
     let revision = target.get("revision").and_then(Value::as_i64);
     Some((revision, hash, because))
@@ -208,7 +208,7 @@ pub(crate) fn summary(object: &Object) -> Vec<String> {
 pub(crate) fn ended(workload: &Workload) -> Verdict {
     let target = workload.status.ours.target.as_ref();
     let is_stopped =
-        target.is_some_and(|target| target.because == "PinTargetMissing") || says_resting(&workload.status);
+        target.is_some_and(|target| target.reason == "PinTargetMissing") || says_resting(&workload.status);
     match workload.status.ours.rollout.as_ref().filter(|_| !is_stopped) {
         Some(running) => Err(format!("rollout {} still runs at rest", running.id)),
         None => Ok(()),

@@ -261,8 +261,8 @@ pub(super) fn rest_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     // Nothing takes the place of a kept ReplicaSet that is gone.
     let is_alone = sizes.iter().all(|(is_new, size)| *size == if *is_new { most } else { 0 });
     let text = format!("at rest at step {number} with {most} of {replicas} pods");
-    Some(if record.is_some_and(|record| record.want != Some(most)) {
-        Err(format!("{text}, and {:?} are wanted", record.and_then(|record| record.want)))
+    Some(if record.is_some_and(|record| record.target_pods != Some(most)) {
+        Err(format!("{text}, and {:?} are wanted", record.and_then(|record| record.target_pods)))
     } else if !has_sizes(sizes.iter().copied(), most, replicas) && !is_alone {
         Err(format!("{text}, and sizes are {sizes:?}"))
     } else if replicas > 0 && (until.is_empty() || known < most) {
@@ -282,7 +282,7 @@ pub(super) fn rest_is_silent(write: &Accepted<'_>) -> Option<Verdict> {
     }
     let record = status.ours.rollout.as_ref()?;
     let step = usize::try_from(record.step? - 1).ok()?;
-    let is_over = match (walk::seconds(steps.get(step)?), record.resting_since) {
+    let is_over = match (walk::seconds(steps.get(step)?), record.rest_start_time) {
         (Some(seconds), Some(since)) => after(since, seconds) <= after(write.now, SLACK),
         _ => false,
     };

@@ -9,19 +9,10 @@ use super::Share;
 pub struct Stage {
     /// `updated`.
     pub updated: Share,
-    /// `pause`.
-    pub pause: Ending,
-}
-
-/// What ends a pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ending {
-    /// There is no pause.
-    Nothing,
-    /// Somebody promotes the revision.
-    Promoted,
-    /// This number of seconds is over.
-    Seconds(i64),
+    /// Whether `approval` is `Required`.
+    pub approval: bool,
+    /// `waitSeconds`.
+    pub wait: Option<i64>,
 }
 
 /// The step that a promotion names.

@@ -113,8 +113,8 @@ pub(super) fn failing_by_pods(dice: &mut Dice, scenario: &mut Scenario) {
 
 pub(super) fn action(dice: &mut Dice) -> Failing {
     match dice.below(10) {
-        0 => Failing::Pause,
-        1 => Failing::Stay,
+        0 => Failing::Stop,
+        1 => Failing::Continue,
         _ => Failing::Revert,
     }
 }

@@ -3,9 +3,7 @@
 use super::revisions::{LATE, action, criteria, one_of, small_index};
 use super::{SETTLED, small};
 use crate::chance::Dice;
-use crate::scenario::{
-    Act, Criteria, Ending, Millis, Rollout, Scenario, Share, Spoiled, Stage, Start, Step, Target,
-};
+use crate::scenario::{Act, Criteria, Millis, Rollout, Scenario, Share, Spoiled, Stage, Start, Step, Target};
 
 /// The first Deployment has steps, whatever goes wrong.
 pub(super) fn stepped(dice: &mut Dice, scenario: &mut Scenario) {
@@ -37,12 +35,14 @@ pub(crate) fn stepped_fleet(seed: u64, scenario: &mut Scenario) {
 }
 
 fn stage(dice: &mut Dice, updated: Share) -> Stage {
-    let pause = match dice.below(10) {
-        0..5 => Ending::Promoted,
-        5..9 => Ending::Seconds(dice.one_of(&[1, 5, 15, 40, 60, 90], 15)),
-        _ => Ending::Nothing,
+    let (approval, waits) = match dice.below(20) {
+        0..9 => (true, false),
+        9..17 => (false, true),
+        17..19 => (true, true),
+        _ => (false, false),
     };
-    Stage { updated, pause }
+    let wait = waits.then(|| dice.one_of(&[1, 5, 15, 40, 60, 90], 15));
+    Stage { updated, approval, wait }
 }
 
 /// Mostly one that rises.

@@ -20,8 +20,12 @@ pub(super) fn policy(action: Failing, bake: i64, criteria: &Criteria) -> Value {
         _ => json!({
             "action": format!("{action:?}"),
             "bakeSeconds": bake,
-            "minPods": share(*min_pods),
-            "when": { "deadline": deadline, "restarts": restarts, "stuckSeconds": stuck_seconds },
+            "when": {
+                "deadlineExceeded": deadline,
+                "restarts": restarts,
+                "stuckSeconds": stuck_seconds,
+                "minPods": share(*min_pods),
+            },
         }),
     }
 }

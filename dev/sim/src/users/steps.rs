@@ -6,15 +6,14 @@ use world::{Key, Resource};
 
 use super::spec::share;
 use crate::engine::Engine;
-use crate::scenario::{Act, Ending, Share, Spoiled, Stage, Target};
+use crate::scenario::{Act, Share, Spoiled, Stage, Target};
 use crate::subject::Which;
 
-fn stage(Stage { updated, pause }: &Stage) -> Value {
-    match pause {
-        Ending::Nothing => json!({ "updated": share(*updated) }),
-        Ending::Promoted => json!({ "updated": share(*updated), "pause": { "until": "Promoted" } }),
-        Ending::Seconds(seconds) => json!({ "updated": share(*updated), "pause": { "seconds": seconds } }),
-    }
+fn stage(Stage { updated, approval, wait }: &Stage) -> Value {
+    let approval = approval.then(|| ("approval".to_owned(), json!("Required")));
+    let wait = wait.map(|seconds| ("waitSeconds".to_owned(), json!(seconds)));
+    let updated = [("updated".to_owned(), share(*updated))];
+    updated.into_iter().chain(approval).chain(wait).collect::<serde_json::Map<_, _>>().into()
 }
 
 fn named(target: Target) -> String {
@@ -29,12 +28,12 @@ impl Engine<'_> {
     pub(super) fn step_on(&mut self, which: Which, act: &Act) {
         let key = self.workload_key(which);
         match act {
-            Act::Stages(list, skips_proven) => {
+            Act::Stages(list, good_skips_steps) => {
                 let Some(workload) = self.store.get(&key) else { return };
                 // The API server refuses steps under Recreate.
                 if workload.spec.pointer("/strategy/type").and_then(Value::as_str) == Some("RollingUpdate") {
                     let steps: Vec<Value> = list.iter().map(stage).collect();
-                    let skip = if *skips_proven { "Proven" } else { "None" };
+                    let skip = if *good_skips_steps { "GoodRevisions" } else { "Nothing" };
                     let limits = json!({ "steps": steps, "skipStepsFor": skip });
                     self.edit(&key, json!({ "spec": { "strategy": { "rollingUpdate": limits } } }));
                 }

@@ -5,7 +5,7 @@ use super::*;
 /// Pinned to its second revision.
 fn facts_of_pin() -> Facts {
     let mut facts = returning([0, 3, 0]);
-    facts.source.as_mut().expect("ours").body["spec"]["pin"] = json!({"hash": "h2"});
+    facts.source.as_mut().expect("ours").body["spec"]["pin"] = json!({"podTemplateHash": "h2"});
     facts
 }
 
@@ -38,7 +38,7 @@ fn with_consent_the_pin_goes_first_and_no_copy_has_it() {
 #[test]
 fn a_pin_of_the_declared_revision_is_only_named() {
     let mut facts = facts_of_pin();
-    facts.source.as_mut().expect("ours").body["spec"]["pin"]["hash"] = json!("h3");
+    facts.source.as_mut().expect("ours").body["spec"]["pin"]["podTemplateHash"] = json!("h3");
     resize(&mut facts, [0, 0, 3]);
     assert_eq!(problems(&facts, &neighbours()), Vec::<String>::new());
     let found = warnings(&facts, &neighbours());

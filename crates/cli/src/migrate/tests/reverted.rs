@@ -10,7 +10,7 @@ fn facts_of_revert() -> Facts {
     let source = facts.source.as_mut().expect("ours");
     source.body["spec"]["failurePolicy"] = json!({"action": "Revert"});
     source.body["status"]["target"] =
-        json!({"revision": 2, "hash": "h2", "because": "Reverted", "declaredRevision": 3});
+        json!({"revision": 2, "podTemplateHash": "h2", "reason": "Reverted", "declaredRevision": 3});
     facts
 }
 

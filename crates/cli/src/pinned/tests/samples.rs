@@ -26,11 +26,11 @@ pub(crate) fn pinned() -> Deployment {
     let body = json!({
         "metadata": {"name": "web", "namespace": "shop", "uid": "d", "resourceVersion": "1", "generation": 9},
         "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template(7),
-                 "pin": {"hash": "h6", "reason": REASON}},
+                 "pin": {"podTemplateHash": "h6", "reason": REASON}},
         "status": {
             "observedGeneration": 9, "replicas": 3, "updatedReplicas": 0, "readyReplicas": 3,
             "availableReplicas": 3,
-            "target": {"revision": 6, "hash": "h6", "because": "Pinned", "declaredRevision": 7},
+            "target": {"revision": 6, "podTemplateHash": "h6", "reason": "Pinned", "declaredRevision": 7},
             "conditions": [{"type": "Progressing", "status": "False", "reason": "RolledBack"},
                            {"type": "Stalled", "status": "True", "reason": "RolledBack"}],
         },
@@ -41,9 +41,8 @@ pub(crate) fn pinned() -> Deployment {
 /// The same, after somebody deleted the ReplicaSet that is pinned.
 pub(crate) fn missing() -> Deployment {
     let mut deployment = pinned();
-    deployment.body["spec"]["pin"]["hash"] = json!("h9");
-    deployment.body["status"]["target"] =
-        json!({"revision": null, "hash": "h9", "because": "PinTargetMissing", "declaredRevision": 7});
+    deployment.body["spec"]["pin"]["podTemplateHash"] = json!("h9");
+    deployment.body["status"]["target"] = json!({"revision": null, "podTemplateHash": "h9", "reason": "PinTargetMissing", "declaredRevision": 7});
     for condition in [0, 1] {
         deployment.body["status"]["conditions"][condition]["reason"] = json!("PinTargetMissing");
     }
@@ -52,8 +51,8 @@ pub(crate) fn missing() -> Deployment {
 
 /// What the operator reports of a revert, in the planner's words.
 pub(crate) fn reverted_words() -> String {
-    let (hash, because) = ("h6".to_owned(), "Reverted".to_owned());
-    TargetRecord { revision: Some(6), hash, because, declared_revision: Some(7) }.sentence(None)
+    let (hash, reason) = ("h6".to_owned(), "Reverted".to_owned());
+    TargetRecord { revision: Some(6), hash, reason, declared_revision: Some(7) }.sentence(None)
 }
 
 /// The Deployment after revision 7 failed, with all pods of revision 6.
@@ -62,8 +61,8 @@ pub(crate) fn reverted() -> Deployment {
     deployment.body["spec"]["pin"] = Value::Null;
     deployment.body["spec"]["failurePolicy"] = json!({"action": "Revert"});
     deployment.body["status"]["revision"] = json!(7);
-    deployment.body["status"]["fallback"] = json!({"revision": 6, "hash": "h6"});
-    deployment.body["status"]["target"]["because"] = json!("Reverted");
+    deployment.body["status"]["fallback"] = json!({"revision": 6, "podTemplateHash": "h6"});
+    deployment.body["status"]["target"]["reason"] = json!("Reverted");
     deployment
 }
 
@@ -101,17 +100,18 @@ pub(crate) const UNTIL: &str = "step 2 of 4: 1 of 3 updated, rests until 12:10:0
 pub(crate) const UNTIL_PROMOTED: &str = "step 2 of 4: 1 of 3 updated, rests until somebody promotes it";
 
 /// The Deployment while the rollout of revision 7 waits at its second step since noon.
-pub(crate) fn resting(pause: &Value, words: &str) -> Deployment {
+pub(crate) fn resting(condition: &Value, words: &str) -> Deployment {
     let mut deployment = held("RolloutInProgress");
     deployment.body["spec"]["failurePolicy"] = Value::Null;
-    let steps = json!([
-        {"updated": 1, "pause": {"until": "Promoted"}}, {"updated": "25%", "pause": pause}, {"updated": "50%"},
+    let mut steps = json!([
+        {"updated": 1, "approval": "Required"}, {"updated": "25%"}, {"updated": "50%"},
     ]);
+    steps[1].as_object_mut().unwrap().extend(condition.as_object().unwrap().clone());
     deployment.body["spec"]["strategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0, "steps": steps}});
     let status = &mut deployment.body["status"];
     status["updatedReplicas"] = json!(1);
-    status["rollout"] = json!({"id": 7, "revision": 7, "hash": "h7", "step": 2, "of": 4, "updated": 1, "want": 1,
-                               "restingSince": "2026-04-01T12:00:00Z"});
+    status["rollout"] = json!({"id": 7, "revision": 7, "podTemplateHash": "h7", "step": 2, "steps": 4, "updated": 1, "targetPods": 1,
+                               "restStartTime": "2026-04-01T12:00:00Z"});
     status["conditions"] = json!([
         {"type": "Progressing", "status": "Unknown", "reason": "RestingAtStep", "message": words},
         {"type": "Reconciling", "status": "True", "reason": "RestingAtStep", "message": words},
@@ -121,12 +121,12 @@ pub(crate) fn resting(pause: &Value, words: &str) -> Deployment {
 
 /// The same, where the rollout continues at ten past twelve.
 pub(crate) fn resting_for_some_time() -> Deployment {
-    resting(&json!({"seconds": 600}), UNTIL)
+    resting(&json!({"waitSeconds": 600}), UNTIL)
 }
 
 /// The same, where somebody has to promote it.
 pub(crate) fn resting_until_promoted() -> Deployment {
-    resting(&json!({"until": "Promoted"}), UNTIL_PROMOTED)
+    resting(&json!({"approval": "Required"}), UNTIL_PROMOTED)
 }
 
 /// A ReplicaSet with this many pods.
