@@ -24,7 +24,9 @@ pub fn state(workload: &Workload, status: &Status) -> String {
         Some(reason::REVERTED | reason::ABORTED) => return "Reverted".to_owned(),
         _ => {}
     }
-    if status.is_complete(workload.replicas, workload.generation) && holding(condition::STALLED).is_none() {
+    // One that has a step ahead may have all its pods (SP-8).
+    let is_under_way = holding(condition::STALLED).or_else(|| holding(condition::RECONCILING)).is_some();
+    if status.is_complete(workload.replicas, workload.generation) && !is_under_way {
         return "Complete".to_owned();
     }
     let cause = status.ours.blockers.first().map(|blocker| blocker.cause.as_str());

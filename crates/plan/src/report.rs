@@ -239,7 +239,8 @@ fn rolling_out(decisions: &Decisions<'_>, draft: Draft<'_>) -> Report {
     } else if decisions.resting().is_some() {
         resting::progressing(decisions, &computed)
     } else {
-        progress::estimated(workload, &draft.status, &computed, subject, now)
+        let is_partial = decisions.is_partial();
+        progress::estimated(workload, &draft.status, &computed, is_partial, subject, now)
     };
     fold(&mut computed, progressing);
     fold(&mut computed, [counters::replica_failure(decisions.view)]);
@@ -304,6 +305,7 @@ fn written(
     why: &Why,
 ) -> (Option<Box<StatusWrite>>, Vec<Event>) {
     let workload = decisions.view.workload();
+    let may_be_complete = || decisions.has_declared() && !decisions.is_partial();
     let has_extras = decisions.view.observed.flavour.has_status_extras();
     let standing = has_extras.then(|| match &decisions.aim.because {
         Because::SelectsAll => Standing::selecting_all(why),
@@ -311,7 +313,7 @@ fn written(
         Because::Failed { reason } => Standing::failed(reason, why),
         _ if decisions.resting().is_some() && !Standing::is_blocked(&status) => Standing::resting(why),
         _ => Standing::diverged(&decisions.course.situation, workload.paused, why)
-            .unwrap_or_else(|| Standing::of(&status, workload, decisions.has_declared(), why)),
+            .unwrap_or_else(|| Standing::of(&status, workload, may_be_complete(), why)),
     });
     if let Some(standing) = &standing {
         standing.note(&mut status, decisions.view.now);

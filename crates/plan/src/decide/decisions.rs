@@ -54,11 +54,12 @@ impl Decisions<'_> {
         self.running().map(|set| set.name.as_str())
     }
 
-    /// Whether what runs is all there with this status, and nothing else (S9.10).
+    /// Whether what runs is all there with this status, and nothing else (S9.10). Before the end of its steps, a
+    /// rollout is not complete, although it may have all pods, as one that is retried (SP-8).
     pub(crate) fn is_complete(&self, status: &Status) -> bool {
         let Workload { replicas, generation, .. } = *self.view.workload();
         if self.course.situation.is_declared() {
-            return status.is_complete(replicas, generation);
+            return !self.is_partial() && status.is_complete(replicas, generation);
         }
         let has_all = self.running().is_some_and(|set| set.status.replicas == replicas);
         has_all && status.is_filled(replicas, generation)

@@ -13,17 +13,18 @@ use crate::model::observed::Workload;
 use crate::model::status::Status;
 
 /// The condition Progressing of a reconcile of a strategy (S9.9, S9.11). `old` is the status in hand, `new` the
-/// same with counters, `subject` what is rolled out.
+/// same with counters, `is_partial` whether a step is ahead, `subject` what is rolled out.
 pub(crate) fn estimated(
     workload: &Workload,
     old: &Status,
     new: &Status,
+    is_partial: bool,
     subject: impl Fn() -> String,
     now: Timestamp,
 ) -> Option<Edit> {
     match workload.progress_deadline_seconds {
         None => Some(Edit::Drop(condition::PROGRESSING)),
-        Some(deadline) => estimate(workload, old, new, deadline, subject, now),
+        Some(deadline) => estimate(workload, old, new, is_partial, deadline, subject, now),
     }
 }
 
@@ -32,24 +33,26 @@ fn estimate(
     workload: &Workload,
     old: &Status,
     new: &Status,
+    is_partial: bool,
     deadline: i64,
     subject: impl Fn() -> String,
     now: Timestamp,
 ) -> Option<Edit> {
     let known = old.condition(condition::PROGRESSING);
-    let is_done = new.replicas == new.updated_replicas
-        && known.is_some_and(|known| known.reason == reason::NEW_REPLICA_SET_AVAILABLE);
-    if is_done {
+    let was_done = known.is_some_and(|known| known.reason == reason::NEW_REPLICA_SET_AVAILABLE);
+    if was_done && !is_partial && new.replicas == new.updated_replicas {
         return None;
     }
     let condition = |status: &str, reason: &str, message: &str| {
         let message = format!("{} {message}", subject());
         Box::new(Condition::new(condition::PROGRESSING, status, reason, message, now))
     };
-    if new.is_complete(workload.replicas, workload.generation) {
+    // SP-8: at a step, the clock stands still; a rollout that was complete and has steps again begins anew, too.
+    let begins = known.is_some_and(Condition::is_at_step) || was_done && is_partial;
+    if !is_partial && new.is_complete(workload.replicas, workload.generation) {
         let reason = reason::NEW_REPLICA_SET_AVAILABLE;
         Some(Edit::Set(condition("True", reason, "has successfully progressed.")))
-    } else if is_progress(workload, old, new) || known.is_some_and(Condition::is_at_step) {
+    } else if is_progress(workload, old, new) || begins {
         let mut moving = condition("True", reason::REPLICA_SET_UPDATED, "is progressing.");
         // S9.11b: replaced even when the reason is the same, so that its time moves on.
         if let Some(known) = known.filter(|known| known.status == "True") {
@@ -71,9 +74,8 @@ pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
     let is_timed = status.awaits_deadline() || decisions.course.due.is_none();
     let is_timed = is_timed && decisions.course.situation.is_declared();
     let deadline = workload.progress_deadline_seconds.filter(|_| is_timed);
-    deadline.map_or(Requeue::OnChange, |deadline| {
-        status.requeue_after(workload.replicas, workload.generation, deadline, decisions.view.now)
-    })
+    let deadline = deadline.filter(|_| !decisions.is_complete(status));
+    deadline.map_or(Requeue::OnChange, |deadline| status.requeue_late(deadline, decisions.view.now))
 }
 
 /// FP-9, FP-5: the deadline of a retried revision restarts, also after an outage.
@@ -139,9 +141,17 @@ impl Status {
     /// `generation` are those of the spec.
     #[must_use]
     pub fn requeue_after(&self, replicas: i64, generation: i64, deadline: i64, now: Timestamp) -> Requeue {
+        if self.is_complete(replicas, generation) {
+            return Requeue::OnChange;
+        }
+        self.requeue_late(deadline, now)
+    }
+
+    /// The same of a rollout that is not complete.
+    fn requeue_late(&self, deadline: i64, now: Timestamp) -> Requeue {
         let Some(condition) = self.condition(condition::PROGRESSING) else { return Requeue::OnChange };
         let is_late = condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
-        if self.is_complete(replicas, generation) || is_late || condition.is_at_step() {
+        if is_late || condition.is_at_step() {
             return Requeue::OnChange;
         }
         let Some(end) = after_deadline(condition, deadline) else { return Requeue::OnChange };

@@ -113,8 +113,7 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
         Some(target) => target.revision.filter(|_| !is_known(target)),
         // A pause that hides what a pin asks for begins nothing.
         None if stored.target.is_some() && decisions.course.situation.is_declared() => {
-            // Without replicas, one that waits at a step is complete, too (SP-8).
-            let is_complete = decisions.is_complete(status) && decisions.resting().is_none();
+            let is_complete = decisions.is_complete(status);
             // A template that is declared again while its ReplicaSet runs is a rollout without work: what comes after
             // it is compared with it.
             let is_declared_again = next.revision > stored.revision;

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use plan::keys::{ABORT, DESIRED_REPLICAS, RETRY, condition};
-use plan::{FailureAction, FailurePolicy, Pin, Requeue};
+use plan::{Action, FailureAction, FailurePolicy, Outcome, Pin, Record, Requeue};
 use serde_json::{Value, json};
 
 use crate::rollwright::evidence::{by, read, restarts};
@@ -225,4 +225,52 @@ fn a_step_without_pods_follows_r_at_once_whatever_size_was_before() {
     let plan = world.plan();
     world.apply(&plan);
     assert_eq!(sizes(&world), "6+4");
+}
+
+/// A revision that is retried at its first step has all pods still, and the kept ReplicaSet reports none yet: by these
+/// numbers, the rollout would be complete.
+#[test]
+fn what_has_all_pods_is_not_complete_while_a_step_is_ahead() {
+    for deadline in [Some(600), None] {
+        let mut world = stepped(10, &["30%/promoted"]).that(|it| it.progress_deadline_seconds = deadline);
+        world.set_template(template("c"));
+        play(&mut world, 30, &[]);
+        promote(&mut world, "3/all");
+        play(&mut world, 60, &[]);
+        assert_eq!((sizes(&world).as_str(), world.kstatus()), ("0+10", Kstatus::Current));
+        let mut ended = Vec::new();
+        for request in [ABORT, RETRY] {
+            world.observed.workload.annotations.insert(request.to_owned(), "3".to_owned());
+            for _ in 0..3 {
+                ended.extend(blind(&mut world));
+            }
+        }
+        assert_eq!(sizes(&world), "1+10");
+        assert_eq!(world.kstatus(), Kstatus::InProgress, "{deadline:?}");
+        assert_ne!(says(&world, condition::PROGRESSING).1, "NewReplicaSetAvailable");
+        let ended: Vec<_> = ended.iter().map(|it| (it.revision, it.end.as_ref().unwrap().outcome)).collect();
+        assert_eq!(ended, [(2, Outcome::Cancelled)]);
+        let record = world.observed.workload.status.ours.rollout.as_ref().unwrap();
+        assert_eq!((record.revision, record.step), (3, Some(1)));
+        if deadline.is_some() {
+            assert_ne!(world.plan().requeue, Requeue::OnChange, "the deadline runs");
+        }
+        play(&mut world, 60, &[]);
+        assert_eq!(
+            (sizes(&world).as_str(), says(&world, condition::RECONCILING).1.as_str()),
+            ("7+3", "RestingAtStep")
+        );
+    }
+}
+
+/// A reconcile while no controller counts pods, and the records that it closes.
+fn blind(world: &mut World) -> Vec<Record> {
+    world.now += SignedDuration::from_secs(1);
+    let plan = world.plan();
+    world.apply(&plan);
+    let written = plan.actions.iter().filter_map(|planned| match &planned.action {
+        Action::WriteStatus(write) => Some(write.ended.clone()),
+        _ => None,
+    });
+    written.flatten().collect()
 }
