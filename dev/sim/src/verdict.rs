@@ -68,10 +68,15 @@ pub(crate) fn began(set: &ReplicaSet) -> i64 {
     history.and_then(|text| text.split(',').next()?.parse().ok()).or(revision(set)).unwrap_or(0)
 }
 
+/// Whether a rollout of this ReplicaSet is, or stopped, among its steps.
+pub(crate) fn is_on_its_way(set: &ReplicaSet) -> bool {
+    memory(set).is_some_and(|memory| memory.pointer("/steps/step").is_some())
+}
+
 /// Whether a rollout of this ReplicaSet ended among its steps, and no pin ran it since.
 fn stopped_among_steps(set: &ReplicaSet) -> bool {
     let is_pinned = ran_last(set) % 2 == 1;
-    !is_pinned && memory(set).is_some_and(|memory| memory.pointer("/steps/step").is_some())
+    !is_pinned && is_on_its_way(set)
 }
 
 /// Whether a user went back behind a ReplicaSet, to one that ran before it and after it, and is not known to be bad; if
@@ -115,8 +120,6 @@ pub(crate) fn inferred<'a>(
         return None;
     }
     // One that never left its steps has not served.
-    let is_on_its_way =
-        |set: &ReplicaSet| memory(set).is_some_and(|memory| memory.pointer("/steps/step").is_some());
     let is_whole =
         |set: &&ReplicaSet| set.size > 0 && set.status.available >= set.size && !is_on_its_way(set);
     let olds = sets.into_iter().filter(|set| set.uid != declared.uid);

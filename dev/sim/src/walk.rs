@@ -8,7 +8,7 @@ use plan::{Pin, ReplicaSet, Strategy, Until, UpdateStep, Workload};
 use serde_json::Value;
 
 use crate::shown::after;
-use crate::verdict::{memory, pin, revision, says};
+use crate::verdict::{is_on_its_way, memory, pin, revision, says};
 
 /// How long the pause of a step takes, if time alone ends it.
 pub(crate) fn seconds(step: &UpdateStep) -> Option<i64> {
@@ -199,6 +199,8 @@ impl Bounds {
         let is_known = |known: &Bound| known.uid == set.uid && known.revision == number;
         let is_same = |known: &Bound| is_known(known) && (!known.had_failed || says(set, "Failed"));
         let was_there = known.as_ref().is_some_and(is_known);
+        // The write that gives it its number may scale it, too; the operator looked at the size of before.
+        let before = known.as_ref().filter(|known| known.uid == set.uid).map_or(0, |known| known.size);
         let [kept, other] = if known.as_ref().is_some_and(is_same) { [known, aside] } else { [aside, known] };
         self.aside = other;
         let mut bound = match kept.filter(is_same) {
@@ -206,7 +208,7 @@ impl Bounds {
             None => {
                 // A way back to a ReplicaSet that serves takes none of its pods (SP-9).
                 let is_new = had_steps && (was_there || !serves(sets, set));
-                Bound::fresh(workload, steps, (set, number), (is_new, was_there))
+                Bound::fresh(workload, steps, (set, number, set.size.max(before)), (is_new, was_there))
             }
         };
         bound.end_pause(now);
@@ -223,8 +225,6 @@ impl Bounds {
 /// Whether a ReplicaSet served before it was declared: it is good, or a rollout that did not end kept it.
 pub(crate) fn serves(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
     let has_pods = |other: &ReplicaSet| other.size > 0 || other.status.replicas > 0;
-    let is_on_its_way =
-        |other: &ReplicaSet| remembered(other).is_some_and(|steps| steps.get("step").is_some());
     let keeps_it = |other: &&ReplicaSet| {
         word(other, "kept").as_ref() == Some(&set.name) && is_on_its_way(other) && has_pods(other)
     };
@@ -236,10 +236,10 @@ impl Bound {
     fn fresh(
         workload: &Workload,
         steps: &[UpdateStep],
-        (set, number): (&ReplicaSet, i64),
+        (set, number, size): (&ReplicaSet, i64, i64),
         (is_new, is_retried): (bool, bool),
     ) -> Self {
-        let step = if is_new { 0 } else { first_with(steps, set.size, workload.replicas) };
+        let step = if is_new { 0 } else { first_with(steps, size, workload.replicas) };
         Self {
             uid: set.uid.clone(),
             revision: number,
