@@ -26,13 +26,14 @@ impl Rollout<'_> {
         if self.serves() {
             return None;
         }
-        if let Some((index, _)) = available().max_by_key(largest) {
-            return Some(index);
-        }
         if self.workload.replicas == 0 {
+            // What still has pods is about to have none: the last report of them decides nothing.
             // A good one that was put aside gets no pods, but the canary has steps (SP-3).
             let put_aside = || self.olds().map(|(index, _)| index).find(|index| self.is_good(*index));
             return self.idle_good().or_else(|| self.idle_newest()).or_else(put_aside);
+        }
+        if let Some((index, _)) = available().max_by_key(largest) {
+            return Some(index);
         }
         let is_good = self.view.sets.declared.is_some_and(|index| self.is_good(index));
         let last = serving().max_by_key(largest).filter(|_| !is_good).map(|(index, _)| index);

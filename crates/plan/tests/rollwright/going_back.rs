@@ -100,3 +100,27 @@ fn a_canary_that_never_left_its_steps_puts_nothing_aside() {
     play(&mut world, 40, &[]);
     assert_eq!((world.find("web-b").size, world.find(&named(&world, "d")).size), (7, 3), "{:?}", all(&world));
 }
+
+/// Without replicas, a ReplicaSet that had failed was kept as long as its controller reported its last pods. Once there
+/// were replicas again, it got most of them.
+#[test]
+fn what_failed_is_not_kept_because_its_last_pods_are_still_reported() {
+    for (available, reported) in [(10, 10), (0, 10), (0, 0)] {
+        let mut world = stepped(10, &["30%/promoted"]);
+        for (name, revision) in [("web-a", 1), ("web-b", 2)] {
+            let verdict = format!(r#"{{"version":1,"revision":{revision},"verdict":"Failed"}}"#);
+            world.find_mut(name).annotations.insert(ROLLOUT.to_owned(), verdict);
+        }
+        world.observed.workload.replicas = 0;
+        play(&mut world, 5, &[]);
+        let status = &mut world.find_mut("web-b").status;
+        (status.replicas, status.ready, status.available) = (reported, available, available);
+        world.set_template(template("c"));
+        let plan = world.plan();
+        world.apply(&plan);
+        play(&mut world, 5, &[]);
+        world.observed.workload.replicas = 10;
+        play(&mut world, 40, &[]);
+        assert_eq!(all(&world), [0, 0, 10], "{available} of {reported} available");
+    }
+}

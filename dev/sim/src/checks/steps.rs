@@ -137,10 +137,18 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let serves = ran_before(view, new);
     // Nor does one that is good wait for those that do not serve.
     let is_good = verdict::says(new, "Good");
+    let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
+    let is_aside = |set: &ReplicaSet| verdict::is_aside(&sets, set, Some(&new.uid));
+    // While there are no replicas, pods that are about to end count for nothing: what they are of gets pods again later,
+    // unless it never served, or a user does not want it.
+    let is_idle = view.workload.replicas == 0;
+    let has_run = |set: &ReplicaSet| {
+        !set.deleting && !verdict::says(set, "Failed") && !verdict::is_on_its_way(set) && !is_aside(set)
+    };
     let counts = |other: &SetView| {
         let (set, status) = (&other.set, &other.set.status);
-        let does_serve = !is_good || status.available > 0;
-        let has_pods = set.size > 0 || status.replicas > 0;
+        let does_serve = if is_idle { has_run(set) } else { !is_good || status.available > 0 };
+        let has_pods = is_idle || set.size > 0 || status.replicas > 0;
         has_pods && (!serves && does_serve || verdict::says(set, "Good"))
     };
     let other = others.find(|other| counts(other));
