@@ -381,7 +381,7 @@ fn is_reached(
 }
 
 /// The same for one number of replicas. Without a pause, the other ReplicaSet may have been cut for the next step
-/// already.
+/// already, and what runs may have more than the step allows.
 fn is_reached_with(
     replicas: i64,
     (steps, step): (&[UpdateStep], usize),
@@ -393,7 +393,7 @@ fn is_reached_with(
     let others = || sets.iter().filter(|set| set.uid != declared.uid && set.size > 0);
     let (left, size) = (replicas - ceiling, others().map(|set| set.size).sum::<i64>());
     replicas > 0
-        && declared.size >= ceiling
+        && (declared.size == ceiling || declared.size > ceiling && !has_pause)
         && declared.status.available >= ceiling
         && (size == left || size < left && !has_pause)
         && others().count() <= 1

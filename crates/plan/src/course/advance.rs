@@ -82,9 +82,11 @@ impl<'a> Rollout<'a> {
     }
 
     fn at_stage(self, position: &Position, memory: Option<(Memory, Vec<Event>)>) -> Advanced {
-        let stage = self.stage(position);
-        let due = stage.wait.as_ref().and_then(Wait::end);
-        Advanced { fresh: Fresh::default(), stage: Some(stage), memory, due }
+        // The time of a step that was reached runs, whatever happens to sizes meanwhile.
+        let rest = position.rest.filter(|rest| rest.stopped.is_none());
+        let wait = rest.and_then(|rest| self.wait(self.step(position), rest));
+        let due = wait.as_ref().and_then(Wait::end).filter(|end| *end > self.view.now);
+        Advanced { fresh: Fresh::default(), stage: Some(self.stage(position)), memory, due }
     }
 
     fn remembered(self) -> Option<Stage> {

@@ -103,9 +103,7 @@ impl<'a> Rollout<'a> {
         let mut order: Vec<usize> =
             self.view.sets.olds().map(|(index, _)| index).filter(|it| Some(*it) != keep).collect();
         order.sort_by_key(rank);
-        // What runs may have more than its step allows, as a revision that is declared again: it is on its way.
-        let is_there = self.is_reached(step, keep) && self.run().size == self.ceiling(step);
-        let is_reached = is_there && !self.workload.paused;
+        let is_reached = self.is_reached(step, keep) && !self.workload.paused;
         let wait = position.rest.filter(|_| is_reached).and_then(|rest| self.wait(step, rest));
         let since = position.rest.map(|rest| rest.since);
         let is_idle = self.workload.replicas == 0 && step < end;
@@ -126,15 +124,16 @@ impl<'a> Rollout<'a> {
         let kept = keep.map(|keep| self.counted(keep).size);
         let left = self.workload.replicas - ceiling;
         // Without a pause, the kept ReplicaSet may have been cut for the next step already, by a reconcile that ended
-        // before this ReplicaSet grew.
+        // before this ReplicaSet grew. What runs may have more than its step allows, as a revision that is declared
+        // again: it is on its way to a pause, whose time does not run yet.
         let has_pause = self.steps.get(step).is_some_and(|of| !of.until.is_empty());
         let is_cut = kept.is_some_and(|kept| kept < left) && !has_pause;
         let mut others = self.view.sets.olds().filter(|(index, _)| Some(*index) != keep);
         let mut sets = self.view.sets.all.iter().enumerate();
         self.workload.replicas > 0
             && step < self.steps.end()
-            && run.size >= ceiling
             && run.available >= ceiling
+            && (run.size == ceiling || run.size > ceiling && !has_pause)
             && (kept.is_none_or(|kept| kept == left) || is_cut)
             && others.all(|(_, set)| set.size == 0 && set.status.replicas == 0)
             && sets.all(|(index, set)| Some(index) == keep && is_cut || set.is_served())

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
+use plan::keys::ABORT;
 use plan::{Action, Failure, Pin, Planned, Strategy, Until, Verdict};
 
 use crate::rollwright::failing::{come_up, named};
@@ -154,4 +155,28 @@ fn a_refused_cut_after_a_creation_ends_the_reconcile() {
     let refused = Failure::Refused("the webhook says no".to_owned());
     let after = plan::after_failure(&world.observed, &plan, cut, &refused, world.now);
     assert!(matches!(after.verdict, Verdict::Retry(_)), "{:?}", after.verdict);
+}
+
+/// A revision that is declared again has more pods than its first step allows, and cannot shrink to that, since the kept
+/// ReplicaSet does not serve. Once, the time of the step ran unseen, and nothing woke the operator at its end.
+#[test]
+fn the_time_of_a_step_does_not_run_while_more_pods_are_updated() {
+    let mut world = stepped(3, &["2/5"]);
+    world.set_template(template("c"));
+    play(&mut world, 60, &[]);
+    assert_eq!(sizes(&world), "0+3");
+    // Revision 3 is given up, revision 2 does not come up, and revision 3 returns.
+    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
+    play(&mut world, 10, &["b"]);
+    world.set_template(template("b"));
+    play(&mut world, 10, &["b"]);
+    world.set_template(template("c"));
+    play(&mut world, 60, &["b"]);
+    assert_eq!(sizes(&world), "1+3");
+    assert_eq!(world.plan().why.to_string(), "waiting for pods of web-b: 0 of 1 available");
+    // Its time begins with the sizes of the step, and then the rollout ends.
+    play(&mut world, 3, &[]);
+    assert_eq!((sizes(&world).as_str(), step(&world).unwrap().resting_since.is_some()), ("1+2", true));
+    play(&mut world, 10, &[]);
+    assert_eq!(sizes(&world), "0+3");
 }
