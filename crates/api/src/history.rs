@@ -25,6 +25,8 @@ pub(crate) fn head(entries: &[Rollout], outline: Option<Outline>) -> HistoryHead
         }
         if head.id == 0 {
             head.id = entry.id;
+            (head.revision, head.from) = (entry.revision.unwrap_or(0), entry.from);
+            head.trigger = trigger(entry.trigger.as_deref());
             head.start_time = entry.start_time.as_ref().map(|time| time.0);
         }
         last = entry.id;
@@ -119,10 +121,14 @@ impl From<&Record> for Rollout {
     }
 }
 
+/// A trigger, if it is known.
+fn trigger(text: Option<&str>) -> Option<Trigger> {
+    Trigger::ALL.into_iter().find(|known| Some(known.as_str()) == text)
+}
+
 /// A running rollout as the planner reads it.
 impl From<Rollout> for Record {
     fn from(stored: Rollout) -> Self {
-        let trigger = stored.trigger.as_deref();
         Self {
             id: stored.id,
             revision: stored.revision.unwrap_or(0),
@@ -130,7 +136,7 @@ impl From<Rollout> for Record {
             from: stored.from,
             images: stored.images.into_iter().flatten().collect(),
             more_images: stored.more_images.and_then(|count| usize::try_from(count).ok()).unwrap_or(0),
-            trigger: Trigger::ALL.into_iter().find(|known| Some(known.as_str()) == trigger),
+            trigger: trigger(stored.trigger.as_deref()),
             author: stored.author.map(Into::into),
             cause: stored.cause,
             start_time: stored.start_time.map(|time| time.0),

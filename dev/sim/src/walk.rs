@@ -363,7 +363,8 @@ fn form(workload: &Workload, sets: &[&ReplicaSet]) -> Vec<String> {
     sets.iter().map(of_set).chain([words]).collect()
 }
 
-fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
+/// What a list of steps is recognized by.
+pub(crate) fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
     steps.iter().map(|step| step.updated.clone()).collect()
 }
 

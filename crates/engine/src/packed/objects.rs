@@ -125,7 +125,7 @@ packed!(Author { manager, operation, user });
 
 packed!(Scaler { manager, subresource, time });
 
-packed!(HistoryHead { id, length, outline, start_time, odd });
+packed!(HistoryHead { id, length, revision, from, trigger, outline, start_time, odd });
 
 packed!(Record {
     id,

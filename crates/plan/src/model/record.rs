@@ -204,6 +204,12 @@ pub struct HistoryHead {
     pub id: i64,
     /// How many entries there are, odd ones too.
     pub length: usize,
+    /// The revision of the newest record.
+    pub revision: i64,
+    /// The revision before that one.
+    pub from: Option<i64>,
+    /// Why its rollout began.
+    pub trigger: Option<Trigger>,
     /// The outline of the last rollout that ended.
     pub outline: Option<Outline>,
     /// When the newest rollout began.

@@ -11,7 +11,7 @@ use crate::decide::decisions::Decisions;
 use crate::model::conditions::whole_seconds;
 use crate::model::keys::{CHANGE_CAUSE, CHANGED_BY, HASH_LABEL, condition, reason};
 use crate::model::observed::{ReplicaSet, Workload};
-use crate::model::record::{Author, ID_MAX, LastScale, Outcome, RECORDS_MAX, Record, Scaler};
+use crate::model::record::{Author, HistoryHead, ID_MAX, LastScale, Outcome, RECORDS_MAX, Record, Scaler};
 use crate::model::revision::{self, Revision};
 use crate::model::status::{Ours, Status, TargetRecord};
 use crate::model::trigger::Trigger;
@@ -177,7 +177,10 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
         id,
         revision,
         hash: running.or(created).cloned().unwrap_or_default(),
-        from: before(&workload.status.ours).filter(|from| *from != revision),
+        from: match continued(decisions, status) {
+            Some(known) => known.from,
+            None => before(&workload.status.ours).filter(|from| *from != revision),
+        },
         trigger: Some(trigger),
         author,
         cause,
@@ -191,7 +194,16 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
     record.with_images(containers, images).bounded()
 }
 
+/// What is known of the rollout that goes on with this status, although its record has ended (SP-8): it began as it did.
+fn continued<'a>(decisions: &Decisions<'_>, status: &'a Status) -> Option<&'a HistoryHead> {
+    let revision = reopened(decisions, status).filter(|_| opened(decisions, status).is_none());
+    Some(&status.ours.history).filter(|newest| Some(newest.revision) == revision)
+}
+
 fn trigger(decisions: &Decisions<'_>, status: &Status) -> Trigger {
+    if let Some(known) = continued(decisions, status).and_then(|newest| newest.trigger) {
+        return known;
+    }
     let stored = &decisions.view.workload().status.ours;
     let is_released = stored.target.is_some() && stored.revision == status.ours.revision;
     let changed = status.ours.target.as_ref().or(stored.target.as_ref().filter(|_| is_released));
@@ -253,8 +265,8 @@ fn head(status: &mut Status, ended: &[Record]) {
     history.length = (history.records() + ended.len()).min(RECORDS_MAX);
     history.odd.clear();
     if let Some(newest) = ended.last() {
-        history.id = newest.id;
-        (history.outline, history.start_time) = (newest.outline, newest.start_time);
+        (history.id, history.outline, history.start_time) = (newest.id, newest.outline, newest.start_time);
+        (history.revision, history.from, history.trigger) = (newest.revision, newest.from, newest.trigger);
     }
 }
 

@@ -78,6 +78,7 @@ pub(crate) fn story() -> impl Strategy<Value = Story> {
             outline,
             start_time,
             odd: odd.into_iter().filter(|place| *place < length).collect(),
+            ..HistoryHead::default()
         },
     );
     let ready =

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use plan::keys::{ABORT, DESIRED_REPLICAS, RETRY, condition};
-use plan::{Action, FailureAction, FailurePolicy, Outcome, Pin, Record, Requeue};
+use plan::{Action, FailureAction, FailurePolicy, Outcome, Pin, Record, Requeue, Trigger};
 use serde_json::{Value, json};
 
 use crate::rollwright::evidence::{by, read, restarts};
@@ -188,6 +188,27 @@ fn a_rollout_that_is_late_at_a_step_keeps_its_record() {
     promote(&mut world, "3/all");
     play(&mut world, 60, &[]);
     assert_eq!((sizes(&world).as_str(), rollout(&world)), ("0+10", None));
+}
+
+/// UM-20: a rollout that was late after its last step, and waits at a step of a new list, has a record again: that
+/// names the step. It began as the rollout did.
+#[test]
+fn a_record_of_what_goes_on_begins_as_the_one_before() {
+    for list in [&["100%"][..], &[]] {
+        let mut world = stepped(10, list).that(|it| it.progress_deadline_seconds = Some(10));
+        world.set_template(template("c"));
+        play(&mut world, 3, &[]);
+        let ended = play(&mut world, 60, &["c"]).ended;
+        let told = |record: &Record| (record.revision, record.from, record.trigger);
+        let first = (3, Some(2), Some(Trigger::NewImage));
+        let outcome = ended[0].end.as_ref().unwrap().outcome;
+        assert_eq!((ended.len(), told(&ended[0]), outcome), (1, first, Outcome::Failed), "{list:?}");
+        world.observed.workload.steps = steps(&["60%/promoted"]);
+        play(&mut world, 60, &[]);
+        assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep", "{list:?}");
+        let record = world.observed.workload.status.ours.rollout.as_ref().unwrap();
+        assert_eq!((told(record), record.step), (first, Some(1)), "{list:?}");
+    }
 }
 
 /// As a revision that is retried before it has lost its pods.

@@ -176,7 +176,7 @@ fn the_time_of_a_step_does_not_run_while_more_pods_are_updated() {
     assert_eq!(world.plan().why.to_string(), "waiting for pods of web-b: 0 of 1 available");
     // Its time begins with the sizes of the step, and then the rollout ends.
     play(&mut world, 3, &[]);
-    assert_eq!((sizes(&world).as_str(), step(&world).unwrap().resting_since.is_some()), ("1+2", true));
+    assert_eq!((sizes(&world).as_str(), step(&world).unwrap().rest_start_time.is_some()), ("1+2", true));
     play(&mut world, 10, &[]);
     assert_eq!(sizes(&world), "0+3");
 }

@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plan::keys::{HASH_LABEL, RETRY};
+use plan::intstr::IntOrPercent;
+use plan::keys::{HASH_LABEL, RETRY, condition, reason};
 use plan::{FailureAction, FailurePolicy, ReplicaSet, Strategy, Workload};
 
 use crate::actor::Actor;
@@ -12,7 +13,7 @@ use crate::checks::steps::{is_current, resized, stepped};
 use crate::checks::{Accepted, Verdict};
 use crate::truth::{SetTruth, Truth};
 use crate::verdict::{began, pin, revision, says};
-use crate::walk::{ceiling, is_skipped, steps, word};
+use crate::walk::{ceiling, is_skipped, list, steps, word};
 
 /// What users asked for last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +54,9 @@ pub(crate) struct Meant {
     acts: u64,
     /// The record that began last, and of what.
     record: Option<(i64, Rollout)>,
+    /// Whether it still runs; if it ended because the rollout was late, the list of steps of that time.
+    is_open: bool,
+    late_at: Option<Vec<IntOrPercent>>,
 }
 
 /// Of what a record is: a revision, which one runs instead of the declared one, and how many acts came before.
@@ -140,20 +144,36 @@ impl Meant {
     }
 
     /// UM-6, UM-20: no rollout has a second record. Another one of the same revision begins if somebody has done
-    /// something since.
+    /// something since; or if the first one ended because the rollout was late, the list of steps is another one since,
+    /// and the rollout waits at a step of it.
     pub(super) fn recorded(&mut self, truth: &Truth) -> Option<Verdict> {
         let workload = truth.workload.as_deref()?;
-        let record = workload.status.ours.rollout.as_deref()?;
+        let Some(record) = workload.status.ours.rollout.as_deref() else {
+            self.note_end(workload);
+            return None;
+        };
+        self.is_open = true;
         if self.record.as_ref().is_some_and(|(id, _)| *id == record.id) {
             return None;
         }
+        let is_new_way = self.late_at.take().is_some_and(|known| known != list(&workload.steps));
+        let goes_on = is_new_way && record.resting_since.is_some();
         let instead = workload.status.ours.target.as_ref().map(|target| target.hash.clone());
         let rollout = Rollout { revision: record.revision, instead, acts: self.acts };
         let (id, revision) = (record.id, record.revision);
         let (before, known) = self.record.replace((id, rollout)).filter(|(_, it)| it.revision == revision)?;
         let is_twice = self.record.as_ref().is_some_and(|(_, now)| *now == known);
         let text = || format!("revision {revision} has records {before} and {id} of one rollout");
-        Some(if is_twice { Err(text()) } else { Ok(()) })
+        Some(if is_twice && !goes_on { Err(text()) } else { Ok(()) })
+    }
+
+    /// No record runs: if the last one has just ended, was that because the rollout was late?
+    fn note_end(&mut self, workload: &Workload) {
+        let progressing = workload.status.condition(condition::PROGRESSING);
+        let is_late = progressing.is_some_and(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED);
+        if std::mem::take(&mut self.is_open) {
+            self.late_at = is_late.then(|| list(&workload.steps));
+        }
     }
 
     /// A user, or the operator by a rollback, asks for another template, for a pin, or to retry.
