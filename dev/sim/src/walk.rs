@@ -359,8 +359,7 @@ fn form(workload: &Workload, sets: &[&ReplicaSet]) -> Vec<String> {
         let counts = (status.replicas, status.ready, status.available, status.terminating);
         format!("{} {} {counts:?} {:?} {}", set.uid, set.size, status.failure, status.observed_generation)
     };
-    let words = format!("{} {:?}", workload.generation, workload.annotations);
-    sets.iter().map(of_set).chain([words]).collect()
+    sets.iter().map(of_set).chain([format!("{} {:?}", workload.generation, workload.annotations)]).collect()
 }
 
 /// What a list of steps is recognized by.

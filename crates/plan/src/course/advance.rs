@@ -297,7 +297,7 @@ impl Advance<'_> {
     fn reached(&mut self, step: usize, is_void: bool) {
         let Rollout { steps, workload, .. } = self.rollout;
         let (number, of, updated) = (step + 1, steps.end() + 1, self.rollout.run().size);
-        let why = if is_void { "; its pause has no effect, because no pod is updated" } else { "" };
+        let why = if is_void { "; waitSeconds has no effect, because no pod is updated" } else { "" };
         let message = format!(
             "Revision {} has reached step {number} of {of}: {updated} of {} pods are updated{why}",
             self.memory.revision, workload.replicas

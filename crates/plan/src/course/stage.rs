@@ -125,7 +125,7 @@ impl<'a> Rollout<'a> {
         let left = self.workload.replicas - ceiling;
         // Without a pause, the kept ReplicaSet may have been cut for the next step already, by a reconcile that ended
         // before this ReplicaSet grew. What runs may have more than its step allows, as a revision that is declared
-        // again: it is on its way to a pause, whose time does not run yet.
+        // again: the time of its step does not run yet.
         let has_pause = self.steps.get(step).is_some_and(|of| !of.until.is_empty());
         let is_cut = kept.is_some_and(|kept| kept < left) && !has_pause;
         let mut others = self.view.sets.olds().filter(|(index, _)| Some(*index) != keep);

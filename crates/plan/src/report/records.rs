@@ -194,7 +194,8 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
     record.with_images(containers, images).bounded()
 }
 
-/// What is known of the rollout that goes on with this status, although its record has ended (SP-8): it began as it did.
+/// What is known of the rollout that continues with this status, although its record has ended (SP-8): it began as it
+/// did.
 fn continued<'a>(decisions: &Decisions<'_>, status: &'a Status) -> Option<&'a HistoryHead> {
     let revision = reopened(decisions, status).filter(|_| opened(decisions, status).is_none());
     Some(&status.ours.history).filter(|newest| Some(newest.revision) == revision)

@@ -66,7 +66,7 @@ pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
     let end = ends.join(" and ");
     let updated = decisions.running().map_or(0, |set| set.size);
     let none = if updated == 0 && replicas > 0 {
-        "; timed pauses have no effect, because no pod is updated"
+        "; waitSeconds has no effect, because no pod is updated"
     } else {
         ""
     };

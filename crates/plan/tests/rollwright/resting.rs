@@ -158,7 +158,7 @@ fn a_refused_cut_after_a_creation_ends_the_reconcile() {
 }
 
 /// A revision that is declared again has more pods than its first step allows, and cannot shrink to that, since the kept
-/// ReplicaSet does not serve. Once, the time of the step ran unseen, and nothing woke the operator at its end.
+/// ReplicaSet does not serve. Once, the time of the step ran unseen, and no timer ended it.
 #[test]
 fn the_time_of_a_step_does_not_run_while_more_pods_are_updated() {
     let mut world = stepped(3, &["2/5"]);

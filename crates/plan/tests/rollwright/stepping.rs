@@ -386,7 +386,7 @@ fn with_one_replica_a_person_promotes_and_time_has_no_effect() {
     world.set_template(template("c"));
     let played = play(&mut world, 20, &[]);
     assert_eq!((played.path.last().unwrap().as_str(), count(&played.events, "StepReached")), ("1+0", 2));
-    assert!(reconciling(&world).contains("timed pauses have no effect"), "{}", reconciling(&world));
+    assert!(reconciling(&world).contains("waitSeconds has no effect"), "{}", reconciling(&world));
     promote(&mut world, "3/75%");
     assert_eq!(play(&mut world, 20, &[]).path[1..], ["1+1", "0+1"]);
     // A rollout that has begun continues.

@@ -143,9 +143,8 @@ impl Meant {
         }
     }
 
-    /// UM-6, UM-20: no rollout has a second record. Another one of the same revision begins if somebody has done
-    /// something since; or if the first one ended because the rollout was late, the list of steps is another one since,
-    /// and the rollout waits at a step of it.
+    /// UM-6, UM-20: no rollout has a second record. Another rollout of the same revision begins if somebody has done
+    /// something since. A rollout that was late, and now waits at a step of another list, has its record again.
     pub(super) fn recorded(&mut self, truth: &Truth) -> Option<Verdict> {
         let workload = truth.workload.as_deref()?;
         let Some(record) = workload.status.ours.rollout.as_deref() else {
@@ -157,7 +156,7 @@ impl Meant {
             return None;
         }
         let is_new_way = self.late_at.take().is_some_and(|known| known != list(&workload.steps));
-        let goes_on = is_new_way && record.resting_since.is_some();
+        let goes_on = is_new_way && record.rest_start_time.is_some();
         let instead = workload.status.ours.target.as_ref().map(|target| target.hash.clone());
         let rollout = Rollout { revision: record.revision, instead, acts: self.acts };
         let (id, revision) = (record.id, record.revision);
