@@ -56,7 +56,7 @@ async fn table(talk: &mut Talk<'_>, arguments: &[&str]) {
 async fn columns_of_deployments(talk: &mut Talk<'_>) {
     let web = deployment("web").to_string();
     talk.kubectl(&["apply", "-f", "-"], &web).await;
-    let status = json!({ "status": { "ready": "1/2", "updatedReplicas": 2, "availableReplicas": 1, "containers": "main", "images": "main:v1", "selector": "app=web" } });
+    let status = json!({ "status": { "display": { "ready": "1/2", "containers": "main", "images": "main:v1" }, "updatedReplicas": 2, "availableReplicas": 1, "selector": "app=web" } });
     talk.patch("merge-patch", &talk.ours("/web/status"), &status).await;
     let apps = web.replace("rollwright.dev/v1", "apps/v1");
     talk.kubectl(&["apply", "-f", "-"], &apps).await;

@@ -26,7 +26,7 @@ pub struct Blocker {
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub pods: Option<i32>,
 
-    /// Number of pods that the operator looked at for this cause.
+    /// Number of pods that the operator looked at, those with this cause among them.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub total_pods: Option<i32>,
@@ -39,7 +39,7 @@ pub struct Blocker {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 
-    /// Explanation of the cause for people, which continues the words "2 of 4 pods".
+    /// Explanation for people, to be read after the words "2 of 4 pods". Example: cannot pull the image web:2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 

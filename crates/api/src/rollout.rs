@@ -85,12 +85,11 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_pods: Option<i64>,
 
-    /// Time at which the rollout reached the present step; absent while it is on its way there.
+    /// Time at which the rollout began to wait at the present step; absent while it is on its way there.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub rest_start_time: Option<Time>,
 
-    /// Promotions of the revision, oldest first, at most the last 20. An earlier rollout of the same revision can
-    /// list some of them, too.
+    /// Promotions of the revision, oldest first, at most the last 20.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promotions: Option<Vec<Promotion>>,
 
@@ -98,7 +97,8 @@ pub struct Rollout {
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Time>,
 
-    /// How the rollout ended: Succeeded, Failed, Superseded, or Cancelled.
+    /// How the rollout ended: Succeeded, Failed, Superseded by another template, or Cancelled by a rollback, a pin, or
+    /// an abort.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 

@@ -218,8 +218,8 @@ impl JsonSchema for PodTemplate {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"), validation = rules::recreate_has_no_limits())]
 pub struct Strategy {
-    /// RollingUpdate replaces pods step by step. Recreate stops all old pods before it starts new ones.
-    /// Default: RollingUpdate.
+    /// RollingUpdate replaces pods gradually, within the limits of rollingUpdate. Recreate stops all old pods before
+    /// it starts new ones. Default: RollingUpdate.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<StrategyType>,
 
@@ -271,14 +271,14 @@ pub struct RollingUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
 
-    /// Steps of a rollout: numbers of updated pods at which it waits. A last step of 100% is implied. maxSurge and
-    /// maxUnavailable hold at all steps. A first rollout has no steps. Default: none. Example: [{updated: 1,
-    /// approval: Required}, {updated: 50%}].
+    /// Numbers of updated pods at which a rollout stops until these pods are available and the conditions of the step
+    /// are met. A last step of 100% is implied, and a first rollout has no steps. maxSurge and maxUnavailable hold at
+    /// all steps. Default: none. Example: [{updated: 1, approval: Required}, {updated: 50%}].
     #[schemars(length(max = MAX_STEPS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<UpdateStep>>,
 
-    /// Which revisions roll out without steps: GoodRevisions, which were complete before, as after a rollback; or
+    /// Which revisions roll out without steps: GoodRevisions, as failurePolicy.bakeSeconds defines good ones, or
     /// Nothing. Default: GoodRevisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_steps_for: Option<SkipStepsFor>,
@@ -304,8 +304,8 @@ pub struct Pin {
     #[x_kube(validation = rules::is_hash())]
     pub pod_template_hash: String,
 
-    /// Fingerprint of the template that the pin is for: with the next template the pin is no longer in force. If
-    /// absent, the pin is in force for every template.
+    /// Fingerprint of the template for which the pin holds, from the annotation rollwright.dev/fingerprints of its
+    /// ReplicaSet. Another template ends the pin. If absent, the pin holds for every template.
     #[schemars(length(max = 80))]
     #[x_kube(validation = rules::is_fingerprint())]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -322,17 +322,18 @@ pub struct Pin {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct FailurePolicy {
-    /// Continue keeps rolling out, as without a policy. Stop rolls nothing out before a user acts. Revert runs the
-    /// good revision that ran last, and leaves the template as it is. Default: Continue.
+    /// Continue keeps rolling out, as without a policy. Stop rolls nothing out until there is another template, a
+    /// spec.rollbackTo, or a retry by annotation. Revert runs status.fallback, and leaves the template as it is.
+    /// Default: Continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<FailureAction>,
 
-    /// When a rollout fails: each criterion is enough. Default: {deadlineExceeded: true}.
+    /// Criteria for the failure of a rollout; any one of them is enough. Default: {deadlineExceeded: true}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<FailureCriteria>,
 
-    /// Seconds for which a complete revision must keep its minimum of available pods before it is good, and so can be
-    /// reverted to. Default: 0. Example: 300.
+    /// Seconds for which a complete revision has to keep at least replicas minus maxUnavailable pods available to
+    /// become good. Only a good revision can be reverted to. Default: 0. Example: 300.
     #[schemars(range(min = 0, max = MAX_BAKE_SECONDS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bake_seconds: Option<i32>,
@@ -359,25 +360,25 @@ pub enum FailureAction {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"), validation = rules::names_a_criterion())]
 pub struct FailureCriteria {
-    /// Whether a rollout fails when progressDeadlineSeconds pass without progress. A pod that becomes ready again is
-    /// no progress. Default: true.
+    /// Whether a rollout fails when progressDeadlineSeconds pass without progress, also beside other criteria. A pod
+    /// that becomes ready again is not progress. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_exceeded: Option<bool>,
 
-    /// Number of restarts of a container at which a rollout fails. Restarts count from when the revision was declared
-    /// or retried, and also during bakeSeconds. Example: 3.
+    /// Number of restarts of a container at which its pod counts as failed, from when the revision is declared or
+    /// retried until the end of bakeSeconds. If absent, restarts fail no rollout. Example: 3.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restarts: Option<i32>,
 
-    /// Number of seconds for which pods are stuck when a rollout fails. A pod is stuck while its image cannot be
-    /// pulled, its container cannot be created as it is configured, or it crashes again and again. Example: 120.
+    /// Seconds for which a pod may be stuck: its image cannot be pulled, its container cannot be created as it is
+    /// configured, or it keeps crashing. If absent, stuck pods fail no rollout. Example: 120.
     #[schemars(range(min = 10, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_seconds: Option<i32>,
 
-    /// How many pods of the new revision must have restarted or be stuck for restarts and stuckSeconds to count: a
-    /// number, or a percentage of its pods, rounded up. Default: 1. Example: 50%.
+    /// Number of pods of the new revision that must meet restarts or stuckSeconds for a rollout to fail, or a
+    /// percentage of its existing pods, rounded up. Default: 1. Example: 50%.
     #[schemars(with = "Option<Share>")]
     #[x_kube(validation = rules::some_pods())]
     #[serde(skip_serializing_if = "Option::is_none")]

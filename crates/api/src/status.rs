@@ -61,7 +61,7 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "count")]
     pub available_replicas: Option<i32>,
 
-    /// Sum of the sizes of all ReplicaSets minus the number of available pods.
+    /// Number of desired pods of all ReplicaSets minus the number of available ones.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub unavailable_replicas: Option<i32>,
@@ -75,12 +75,12 @@ pub struct DeploymentStatus {
     #[schemars(range(min = 0))]
     pub collision_count: Option<i32>,
 
-    /// Revision of the ReplicaSet of the current template; the previous revision while there is none yet.
-    /// Example: 3.
+    /// Revision of the ReplicaSet of the current template. Until that exists, the last revision that had one. Example:
+    /// 3.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
-    /// Number of pods that autoscalers go by; the surge of a rollout is not in it.
+    /// Number of pods that autoscalers see, without the surge of a rollout.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub scale_replicas: Option<i32>,
@@ -88,15 +88,14 @@ pub struct DeploymentStatus {
     /// Label selector of the pods in text form, for autoscalers. Example: app=web.
     pub selector: Option<String>,
 
-    /// Texts for the columns of kubectl get. No API: a program reads the conditions instead.
+    /// Texts for the columns of kubectl get, which may change in any version. Programs read the conditions instead.
     #[serde(default, deserialize_with = "lenient")]
     pub display: Option<Display>,
 
-    /// Conditions of the Deployment. Ready is True when the rollout is complete. Otherwise Reconciling is True, or
-    /// Stalled when a user has to act. Available, Progressing, and ReplicaFailure are those of apps/v1.
-    /// RollbackRefused is True while the operator refuses a spec.rollbackTo that keeps returning.
-    /// CollisionLimitReached is True while all names tried for the new ReplicaSet are taken. RevisionLimitReached is
-    /// True while there are too many ReplicaSets and too few can be deleted.
+    /// Conditions of the Deployment. Ready: the rollout is complete. Reconciling: it is under way. Stalled: a user has
+    /// to act. Available, Progressing, and ReplicaFailure are those of apps/v1. RollbackRefused,
+    /// CollisionLimitReached, and RevisionLimitReached are present only while a limit is exceeded, which their
+    /// messages explain.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Option<Vec<Condition>>,
 
@@ -118,7 +117,7 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "lenient")]
     pub fallback: Option<Fallback>,
 
-    /// What the operator has to know again after a restart. No API: its fields change without notice.
+    /// Internal state of the operator, which may change in any version.
     #[serde(default, deserialize_with = "lenient")]
     pub memory: Option<Memory>,
 
@@ -126,7 +125,7 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "rollout::rollout")]
     pub rollout: Option<Rollout>,
 
-    /// Rollouts that ended, newest first, at most 20. The operator decides nothing by it.
+    /// Rollouts that ended, newest first, at most 20; for information only.
     #[schemars(length(max = 20))]
     #[serde(default, deserialize_with = "rollout::history", skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Rollout>>,

@@ -16,8 +16,8 @@ pub struct Target {
     /// Value of the label pod-template-hash of the ReplicaSet that runs.
     pub pod_template_hash: Option<String>,
 
-    /// Why another revision runs than the declared one, in one word: Pinned by spec.pin, PinTargetMissing when that names no ReplicaSet, Reverted by the failure
-    /// policy, or Aborted by somebody.
+    /// Why the declared revision does not run, in one word: Pinned by spec.pin, PinTargetMissing if that names no
+    /// ReplicaSet, Reverted by the failure policy, or Aborted by the annotation rollwright.dev/abort.
     pub reason: Option<String>,
 
     /// Revision of spec.template, which does not run.

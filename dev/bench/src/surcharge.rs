@@ -29,10 +29,16 @@ enum Sort {
     Create,
     Status,
     Template,
+    /// A status while twenty rollouts have ended. They stay as they are.
+    LaterStatus,
 }
 
-const SORTS: [(Sort, &str); 3] =
-    [(Sort::Create, "create"), (Sort::Status, "status"), (Sort::Template, "another template")];
+const SORTS: [(Sort, &str); 4] = [
+    (Sort::Create, "create"),
+    (Sort::Status, "status"),
+    (Sort::Template, "another template"),
+    (Sort::LaterStatus, "status after twenty rollouts"),
+];
 
 /// Plays Kubernetes' side on apps/v1, and nothing for Rollwright on apps/v1, which would be the same.
 pub(crate) async fn play(side: Side) -> Result<Vec<Figure>, Failure> {
@@ -75,8 +81,15 @@ async fn send(stage: &Stage, side: Side, sort: Sort, name: String, number: usize
     match sort {
         Sort::Create => stage.edit(name, &Change::Create(2)).await.map(drop),
         Sort::Template => stage.edit(name, &Change::template(number + 2)).await.map(drop),
-        Sort::Status => {
-            let patch = Patch::Merge(json!({ "status": status(side, number) }));
+        Sort::Status | Sort::LaterStatus => {
+            let mut status = status(side, number);
+            if (sort, side) == (Sort::LaterStatus, Side::OurKind) && number < TIMES {
+                let history: Value = (1..=20).rev().map(record).collect();
+                status.as_object_mut().into_iter().for_each(|status| {
+                    status.insert("history".to_owned(), history.clone());
+                });
+            }
+            let patch = Patch::Merge(json!({ "status": status }));
             Ok(stage.deployments.patch_status(&name, &PatchParams::default(), &patch).await.map(drop)?)
         }
     }
@@ -99,12 +112,34 @@ fn status(side: Side, number: usize) -> Value {
         "observedGeneration": 1, "replicas": 3, "updatedReplicas": 1 + number % 2, "readyReplicas": 2,
         "availableReplicas": 2, "unavailableReplicas": 1, "conditions": conditions,
     });
+    let display = json!({
+        "summary": "Rolling 1/2", "ready": "2/2", "containers": "app", "images": "registry.example.org/shop/web:1.0",
+    });
+    let mut rollout = record(21);
+    rollout
+        .as_object_mut()
+        .into_iter()
+        .for_each(|rollout| rollout.retain(|name, _| !ENDED.contains(&name.as_str())));
     let extras = json!({
-        "containers": "app", "images": "registry.example.org/shop/web:1.0", "ready": "2/2", "revision": 1,
-        "scaleReplicas": 2, "selector": "app=web",
+        "display": display, "revision": 1, "scaleReplicas": 2, "selector": "app=web", "rollout": rollout,
+        "memory": {"outline": "000102030405060708090a0b"},
     });
     if let (Side::OurKind, Some(members), Value::Object(extras)) = (side, status.as_object_mut(), extras) {
         members.extend(extras);
     }
     status
+}
+
+/// What a rollout has once it has ended.
+const ENDED: [&str; 2] = ["completionTime", "outcome"];
+
+/// A rollout that has ended, as the operator records it.
+fn record(id: i64) -> Value {
+    json!({
+        "id": id, "revision": id, "podTemplateHash": "5d8f9c7b6", "from": id - 1,
+        "images": {"app": "registry.example.org/shop/web:1.0"}, "trigger": "NewImage",
+        "author": {"manager": "kubectl-client-side-apply", "operation": "Update"},
+        "startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:01:00Z", "outcome": "Succeeded",
+        "lowestAvailable": 2, "highestPods": 3,
+    })
 }
