@@ -112,7 +112,7 @@ impl Site {
             let (spec, status) = (&web["spec"], &web["status"]);
             let counters = ["updatedReplicas", "replicas", "availableReplicas"];
             status["observedGeneration"] == web["metadata"]["generation"]
-                && status["images"] == image
+                && status["display"]["images"] == image
                 && counters.iter().all(|counter| status[counter] == spec["replicas"])
         })
         .await;

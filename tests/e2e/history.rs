@@ -62,7 +62,7 @@ async fn each_rollout_has_its_record(world: World) -> Outcome {
     let scale = &web.value["status"]["lastScale"];
     let who = (&scale["from"], &scale["to"], &scale["manager"], &scale["subresource"]);
     same("lastScale", who, (&json!(2), &json!(3), &json!("bob"), &json!("scale")))?;
-    ensure(scale["at"].is_string(), "a time of the scaling", scale)?;
+    ensure(scale["time"].is_string(), "a time of the scaling", scale)?;
     let history = &web.value["status"]["history"];
     let newest = told(&web).first().cloned().unwrap_or_default();
     same("the newest record", newest.as_str(), "2 2 NewImage alice Succeeded")?;
@@ -70,7 +70,7 @@ async fn each_rollout_has_its_record(world: World) -> Outcome {
     same("images", &history[0]["images"], &json!({"app": "app:v2"}))?;
     same("from", &history[0]["from"], &json!(1))?;
     ensure(
-        history[0]["ended"].is_string() && web.value["status"]["rollout"].is_null(),
+        history[0]["completionTime"].is_string() && web.value["status"]["rollout"].is_null(),
         "an end",
         &web.value,
     )?;

@@ -30,7 +30,7 @@ fn strategy(steps: &Value) -> Value {
 
 /// Of each promotion in a record: the step, and who promoted to it. Each has a time.
 fn promotions(record: &Value) -> Vec<String> {
-    let timed = record["promotions"].as_array().into_iter().flatten().filter(|it| it["at"].is_string());
+    let timed = record["promotions"].as_array().into_iter().flatten().filter(|it| it["time"].is_string());
     timed.map(|it| format!("{} {}", it["step"], it["manager"].as_str().unwrap_or("-"))).collect()
 }
 

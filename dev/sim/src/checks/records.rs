@@ -124,7 +124,7 @@ pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
         let same = |field: &str| {
             end.or(after.running.as_ref()).is_some_and(|it| it.get(field) == running.get(field))
         };
-        if !["revision", "trigger", "started"].into_iter().all(same) && (goes_on || end.is_some()) {
+        if !["revision", "trigger", "startTime"].into_iter().all(same) && (goes_on || end.is_some()) {
             return Err(format!("the record of rollout {} is another one", id(running)));
         }
     }
