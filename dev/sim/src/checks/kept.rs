@@ -43,6 +43,8 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     Some(match newest {
         Some(good) if good.name == kept || bakes && ran_last(set) > ran_last(good) => Ok(()),
         Some(good) => Err(format!("{kept} is kept, and {} is good and has pods", good.name)),
+        // Without replicas, the pods that are still reported decide nothing.
+        None if view.workload.replicas == 0 && !verdict::says(set, "Failed") => Ok(()),
         None if bakes || is_inferred || most == 0 => Ok(()),
         None if has_pods(set)
             && set.status.available == most

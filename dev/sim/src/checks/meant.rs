@@ -13,7 +13,7 @@ use crate::checks::steps::{is_current, resized, stepped};
 use crate::checks::{Accepted, Verdict};
 use crate::truth::{SetTruth, Truth};
 use crate::verdict::{began, pin, revision, says};
-use crate::walk::{ceiling, is_skipped, list, steps, word};
+use crate::walk::{ceiling, end, is_skipped, list, steps, word};
 
 /// What users asked for last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -210,7 +210,12 @@ impl Meant {
         if !is_certain(write) || !self.canaries.contains(&new.uid) || is_skipped(workload, new) {
             return None;
         }
-        let most = ceiling(steps, bound.before.max(bound.step), workload.replicas);
+        let step = bound.before.max(bound.step);
+        if step >= end(steps) {
+            // All pods may be new, and a change of R is distributed with the surge (S8).
+            return None;
+        }
+        let most = ceiling(steps, step, workload.replicas);
         let grew = format!("{} grew from {from} to {to}", new.name);
         Some(if to > most { Err(format!("{grew}, and its step allows {most}")) } else { Ok(()) })
     }
