@@ -165,12 +165,13 @@ pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWri
         if let Some(display) = members.get_mut("display").and_then(Value::as_object_mut) {
             display.insert("summary".to_owned(), state(workload, &write.status).into());
         }
-        // Most Deployments have neither a pin nor a policy.
         let stored = self::status(flavour, &workload.status);
-        for name in ["target", "fallback", "memory", "rollout"] {
-            let stored = stored.get(name).unwrap_or(&Value::Null);
-            if members.get_mut(name).is_some_and(|part| !replaces(stored, part)) {
-                members.remove(name);
+        for name in ["target", "fallback", "memory", "rollback", "rollout"] {
+            let part = members.remove(name).unwrap_or(Value::Null);
+            // A rollout that cannot be read is stored nevertheless, and has to go away.
+            let unread = (name == "rollout").then_some(Value::Null);
+            if let Some(patch) = merge_patch(stored.get(name), part).or(unread) {
+                members.insert(name.to_owned(), patch);
             }
         }
         if let Some(last_scale) = &write.last_scale {
@@ -180,19 +181,22 @@ pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWri
     status
 }
 
-/// Makes a value a merge patch of what is stored, as far as members come and go: what goes away is null, and what was
-/// not there is absent. `false` if nothing is left.
-fn replaces(stored: &Value, new: &mut Value) -> bool {
-    let Value::Object(members) = new else { return !(new.is_null() && stored.is_null()) };
-    let stored = stored.as_object();
-    for name in stored.into_iter().flat_map(Map::keys) {
-        members.entry(name).or_insert(Value::Null);
-    }
-    members.retain(|name, member| {
-        let stored = stored.and_then(|stored| stored.get(name)).unwrap_or(&Value::Null);
-        replaces(stored, member)
+/// Merge patch that makes this value of what is stored, as far as members come and go: what goes away is null, and what
+/// was not there is left out. `None` if nothing is left.
+fn merge_patch(stored: Option<&Value>, new: Value) -> Option<Value> {
+    let stored = stored.filter(|stored| !stored.is_null());
+    let Value::Object(members) = new else {
+        return Some(new).filter(|new| stored.is_some() || !new.is_null());
+    };
+    let known = stored.and_then(Value::as_object);
+    let gone = known.into_iter().flat_map(Map::keys).filter(|name| !members.contains_key(*name));
+    let gone: Vec<_> = gone.map(|name| (name.clone(), Value::Null)).collect();
+    let kept = members.into_iter().filter_map(|(name, member)| {
+        let patch = merge_patch(known.and_then(|known| known.get(&name)), member)?;
+        Some((name, patch))
     });
-    !members.is_empty()
+    let patch: Map<_, _> = kept.chain(gone).collect();
+    (!patch.is_empty()).then(|| patch.into())
 }
 
 /// A status as it is stored, with explicit nulls where a field has to go away (merge patch).

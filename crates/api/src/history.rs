@@ -3,16 +3,16 @@
 //! The operator keeps no copy of the history, so it adds a record with a JSON patch that names only that record.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use plan::{Flavour, HistoryHead, ID_MAX, Outline, RECORDS_MAX, Record, StatusWrite, Trigger, Workload};
+use plan::{Flavour, HistoryHead, ID_MAX, RECORDS_MAX, Record, StatusWrite, Trigger, Workload};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::encode;
 use crate::rollout::{Author, LastScale, Promotion, Rollout, is_id};
 
-/// What the planner reads of a history. The ids of its records fall. `outline` is that of the last rollout.
-pub(crate) fn head(entries: &[Rollout], outline: Option<Outline>) -> HistoryHead {
-    let mut head = HistoryHead { length: entries.len(), outline, ..HistoryHead::default() };
+/// What the planner reads of a history. The ids of its records fall.
+pub(crate) fn head(entries: &[Rollout]) -> HistoryHead {
+    let mut head = HistoryHead { length: entries.len(), ..HistoryHead::default() };
     let mut last = ID_MAX;
     for (place, entry) in entries.iter().enumerate() {
         if !is_id(entry.id)
@@ -142,7 +142,6 @@ impl From<Rollout> for Record {
             start_time: stored.start_time.map(|time| time.0),
             lowest_available: stored.lowest_available.unwrap_or(0),
             highest_pods: stored.highest_pods.unwrap_or(0),
-            outline: None,
             step: stored.step,
             steps: stored.steps,
             updated: stored.updated,

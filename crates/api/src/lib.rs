@@ -44,7 +44,7 @@ mod target;
 mod words;
 
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
-pub use memory::{Bake, Collisions, Marks, Memory, RecentRollback};
+pub use memory::Memory;
 pub use rollout::{Author, LastScale, Promotion, Rollout};
 pub use spec::{
     Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate, RollbackTo,

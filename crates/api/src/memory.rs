@@ -13,26 +13,29 @@ use crate::stored::{count, lenient, time};
 /// Rollbacks that count towards the limit; more are never stored.
 const ROLLBACKS_MAX: usize = 3;
 
-/// The operator's memory.
+/// The operator's memory. Programs that use the API neither read it nor write it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
     /// Since when the current revision, complete, has kept its minimum of available pods (FP-1).
     #[serde(default, deserialize_with = "lenient")]
-    pub bake: Option<Bake>,
+    pub(crate) bake: Option<Bake>,
     /// The most pods of the current revision that there ever were, by which the operator recognizes progress (FP-3).
     #[serde(default, deserialize_with = "lenient")]
-    pub marks: Option<Marks>,
-    /// Digests of parts of the template of the last rollout, by which the operator finds the next trigger (HI-3).
+    pub(crate) marks: Option<Marks>,
+    /// `spec.replicas` when the status was written, by which the operator recognizes a change of it.
     #[serde(default, deserialize_with = "lenient")]
-    pub outline: Option<String>,
+    pub(crate) replicas: Option<i64>,
+    /// Digests of parts of the template of the last rollout, by which the operator finds the next trigger.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) outline: Option<String>,
     /// Names that were taken when the operator tried to create the ReplicaSet of the current template (NS-1).
     #[serde(default, deserialize_with = "lenient")]
-    pub collisions: Option<Collisions>,
+    pub(crate) collisions: Option<Collisions>,
     /// Rollbacks of the last ten minutes, oldest first, by which the operator recognizes a request that keeps returning
     /// (S10.8).
     #[serde(default, deserialize_with = "rollbacks")]
-    pub rollbacks: Option<Vec<RecentRollback>>,
+    pub(crate) rollbacks: Option<Vec<RecentRollback>>,
 }
 
 impl JsonSchema for Memory {
@@ -56,58 +59,58 @@ impl JsonSchema for Memory {
 /// A revision that bakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Bake {
+pub(crate) struct Bake {
     /// The revision.
-    pub revision: i64,
+    pub(crate) revision: i64,
     /// Since when.
     #[serde(default, deserialize_with = "time")]
-    pub start_time: Option<Time>,
+    pub(crate) start_time: Option<Time>,
 }
 
 /// High-water marks of a revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Marks {
+pub(crate) struct Marks {
     /// The revision.
-    pub revision: i64,
+    pub(crate) revision: i64,
     /// `spec.replicas`, at which they were reached.
-    pub replicas: i64,
+    pub(crate) replicas: i64,
     /// Pods.
-    pub updated: i64,
+    pub(crate) updated: i64,
     /// Ready pods.
-    pub ready: i64,
+    pub(crate) ready: i64,
     /// Available pods.
-    pub available: i64,
+    pub(crate) available: i64,
     /// Whether all its pods were available at some time, at any number of replicas.
     #[serde(default)]
-    pub complete: bool,
+    pub(crate) complete: bool,
 }
 
 /// How often the name for a template's ReplicaSet was taken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Collisions {
+pub(crate) struct Collisions {
     /// Fingerprint of the template.
-    pub template: Option<String>,
+    pub(crate) template: Option<String>,
     /// Number of collisions since the template was set.
     #[serde(default, deserialize_with = "count")]
-    pub count: Option<i32>,
+    pub(crate) count: Option<i32>,
     /// Time of the last collision.
     #[serde(default, deserialize_with = "time")]
-    pub time: Option<Time>,
+    pub(crate) time: Option<Time>,
 }
 
 /// One rollback of the last ten minutes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RecentRollback {
+pub(crate) struct RecentRollback {
     /// Time of the decision.
     #[serde(default, deserialize_with = "time")]
-    pub time: Option<Time>,
+    pub(crate) time: Option<Time>,
     /// Fingerprint of the template that was replaced.
-    pub from: Option<String>,
+    pub(crate) from: Option<String>,
     /// Fingerprint of the template that was restored.
-    pub to: Option<String>,
+    pub(crate) to: Option<String>,
 }
 
 /// The last ones, if they can be read.

@@ -3,17 +3,15 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use plan::{
-    BakeRecord, CollisionRecord, FallbackRecord, Ours, Outline, Record, RollbackRecord, Status, TargetRecord,
+    BakeRecord, CollisionRecord, FallbackRecord, Ours, Outline, RollbackRecord, Status, TargetRecord,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::history;
+use crate::memory::{Bake, Collisions, Marks, RecentRollback};
 use crate::stored::read_time;
-use crate::{
-    Bake, Blocker, Collisions, Condition, DeploymentStatus, Display, Fallback, Marks, Memory, RecentRollback,
-    Rollback, Target,
-};
+use crate::{Blocker, Condition, DeploymentStatus, Display, Fallback, Memory, Rollback, Target};
 
 /// What of a stored status the planner reads; an absent count is zero.
 impl From<DeploymentStatus> for Status {
@@ -21,8 +19,6 @@ impl From<DeploymentStatus> for Status {
         let count = |number: Option<i32>| number.map_or(0, i64::from);
         let Display { ready, containers, images, .. } = status.display.unwrap_or_default();
         let memory = status.memory.unwrap_or_default();
-        let outline = memory.outline.as_deref().and_then(Outline::read);
-        let rollout = status.rollout.map(|rollout| Record { outline, ..rollout.into() });
         let recent = memory.rollbacks.unwrap_or_default().into_iter().map(Into::into).collect();
         Self {
             observed_generation: status.observed_generation.unwrap_or(0),
@@ -38,6 +34,8 @@ impl From<DeploymentStatus> for Status {
                 revision: status.revision,
                 selector: status.selector,
                 scale_replicas: status.scale_replicas.map(i64::from),
+                replicas: memory.replicas,
+                outline: memory.outline.as_deref().and_then(Outline::read),
                 ready,
                 containers,
                 images,
@@ -50,8 +48,8 @@ impl From<DeploymentStatus> for Status {
                     .and_then(|it| Some(BakeRecord { revision: it.revision, since: it.start_time?.0 })),
                 marks: memory.marks.map(Into::into),
                 blockers: status.blockers.unwrap_or_default().into_iter().map(Into::into).collect(),
-                rollout: rollout.map(Box::new),
-                history: history::head(&status.history.unwrap_or_default(), outline),
+                rollout: status.rollout.map(|rollout| Box::new(rollout.into())),
+                history: history::head(&status.history.unwrap_or_default()),
             },
         }
     }
@@ -197,6 +195,8 @@ impl From<&Status> for DeploymentStatus {
             revision,
             selector,
             scale_replicas,
+            replicas,
+            outline,
             ready,
             containers,
             images,
@@ -209,14 +209,14 @@ impl From<&Status> for DeploymentStatus {
             blockers,
             rollout,
             // Its records are added one by one.
-            history,
+            history: _,
         } = status.ours.clone();
-        let outline = rollout.as_deref().map_or(history.outline, |record| record.outline);
         let recent = rollback.as_ref().map(|rollback| rollback.recent.clone());
         let recent: Option<Vec<_>> = recent.map(|recent| recent.into_iter().map(Into::into).collect());
         let memory = Memory {
             bake: bake.map(|it| Bake { revision: it.revision, start_time: Some(Time(it.since)) }),
             marks: marks.map(Into::into),
+            replicas,
             outline: outline.map(|outline| outline.to_string()),
             collisions: collisions.map(Into::into),
             rollbacks: recent.filter(|recent| !recent.is_empty()),

@@ -12,14 +12,11 @@ const RENAMED: [(&str, &str); 5] = [
 /// What to write instead of a field that the definition does not have, by its path; `None` if it was not renamed.
 #[must_use]
 pub fn instead_of(field: &str) -> Option<&'static str> {
-    let mut path = String::new();
-    let mut is_index = false;
-    for c in field.chars() {
-        is_index = is_index && c != ']';
-        if !is_index {
-            path.push(c);
-        }
-        is_index |= c == '[';
+    let mut parts = field.split('[');
+    let mut path = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        path.push('[');
+        path.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
     }
     RENAMED.iter().find(|(old, _)| *old == path).map(|(_, new)| *new)
 }

@@ -45,7 +45,7 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<BTreeMap<String, String>>,
 
-    /// Number of images of the template that images leaves out.
+    /// Number of images of the template that are not in the field images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_images: Option<i64>,
 
@@ -80,12 +80,12 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated: Option<i64>,
 
-    /// Number of pods that have the new template once the present step is reached.
+    /// Number of pods that have the new template once the current step is reached.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_pods: Option<i64>,
 
-    /// Time at which the rollout began to wait at the present step; absent while it is on its way there.
+    /// Time at which the rollout began to wait at the current step; absent while it is on its way there.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub rest_start_time: Option<Time>,
 

@@ -278,8 +278,8 @@ pub struct RollingUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<UpdateStep>>,
 
-    /// Which revisions roll out without steps: GoodRevisions, as failurePolicy.bakeSeconds defines good ones, or
-    /// Nothing. Default: GoodRevisions.
+    /// Which revisions roll out without steps. GoodRevisions: those that were complete and available for
+    /// failurePolicy.bakeSeconds. Nothing: none. Default: GoodRevisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_steps_for: Option<SkipStepsFor>,
 }
@@ -360,19 +360,19 @@ pub enum FailureAction {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"), validation = rules::names_a_criterion())]
 pub struct FailureCriteria {
-    /// Whether a rollout fails when progressDeadlineSeconds pass without progress, also beside other criteria. A pod
-    /// that becomes ready again is not progress. Default: true.
+    /// Whether a rollout fails when progressDeadlineSeconds pass without progress, even if other criteria are set. A
+    /// pod that becomes ready again is not progress. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_exceeded: Option<bool>,
 
-    /// Number of restarts of a container at which its pod counts as failed, from when the revision is declared or
-    /// retried until the end of bakeSeconds. If absent, restarts fail no rollout. Example: 3.
+    /// Number of restarts of a container at which its pod counts as failed. Restarts count from when the revision is
+    /// declared or retried, until the end of bakeSeconds. If absent, restarts fail no rollout. Example: 3.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restarts: Option<i32>,
 
-    /// Seconds for which a pod may be stuck: its image cannot be pulled, its container cannot be created as it is
-    /// configured, or it keeps crashing. If absent, stuck pods fail no rollout. Example: 120.
+    /// Seconds for which a pod may be stuck: its image cannot be pulled, its container cannot be created, or it
+    /// keeps crashing. If absent, stuck pods fail no rollout. Example: 120.
     #[schemars(range(min = 10, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_seconds: Option<i32>,

@@ -88,14 +88,14 @@ pub struct DeploymentStatus {
     /// Label selector of the pods in text form, for autoscalers. Example: app=web.
     pub selector: Option<String>,
 
-    /// Texts for the columns of kubectl get, which may change in any version. Programs read the conditions instead.
+    /// Texts for the columns of kubectl get. Any version may change them. Programs should read the conditions.
     #[serde(default, deserialize_with = "lenient")]
     pub display: Option<Display>,
 
     /// Conditions of the Deployment. Ready: the rollout is complete. Reconciling: it is under way. Stalled: a user has
     /// to act. Available, Progressing, and ReplicaFailure are those of apps/v1. RollbackRefused,
-    /// CollisionLimitReached, and RevisionLimitReached are present only while a limit is exceeded, which their
-    /// messages explain.
+    /// CollisionLimitReached, and RevisionLimitReached are present only while a limit is exceeded; the message of each
+    /// explains it.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Option<Vec<Condition>>,
 
@@ -140,7 +140,7 @@ pub struct DeploymentStatus {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 pub struct Display {
-    /// How the rollout stands: Complete, Rolling 3/4, Resting at a step, Blocked: ImagePull, Queued, Pinned, Reverted,
+    /// How the rollout stands: Complete, Rolling 3/4, Resting, Blocked: ImagePull, Queued, Pinned, Reverted,
     /// or Paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -227,7 +227,7 @@ pub struct Rollback {
     #[schemars(range(min = 0))]
     pub requested: Option<i64>,
 
-    /// Revision that was meant by the request; 0 if there is none.
+    /// Revision that the request meant; 0 if there is none.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
@@ -238,7 +238,7 @@ pub struct Rollback {
     /// Why the API server refused the template of that revision; present with the result Invalid.
     pub message: Option<String>,
 
-    /// Time at which the operator decided about the rollback.
+    /// Time at which the operator rolled back, or refused to.
     #[serde(default, deserialize_with = "time")]
     pub time: Option<Time>,
 

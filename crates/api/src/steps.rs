@@ -29,7 +29,7 @@ pub struct UpdateStep {
     #[x_kube(validation = rules::some_pods())]
     pub updated: IntOrString,
 
-    /// Required lets the rollout wait at this step until somebody sets the annotation rollwright.dev/promote to the
+    /// Required makes the rollout wait at this step until somebody sets the annotation rollwright.dev/promote to the
     /// revision and a later step, such as 7/50%. If absent, no approval is needed. Example: Required.
     // An author who writes `approval:` and nothing more wants one. The API server drops a null that the type excludes,
     // and an enumeration excludes it, so the type allows it, and a rule does not.

@@ -43,8 +43,7 @@ fn what_is_gone_is_written_as_null_and_what_is_not_known_is_not_written() {
     }
     let rollback = json!({"requested": 0, "revision": 0, "result": "Refused", "message": null, "time": null});
     assert_eq!(written["rollback"], rollback);
-    let nothing =
-        json!({"bake": null, "marks": null, "outline": null, "collisions": null, "rollbacks": null});
+    let nothing = json!({"bake": null, "marks": null, "replicas": null, "outline": null, "collisions": null, "rollbacks": null});
     assert_eq!(written["memory"], nothing);
     for other in ["history", "lastScale"] {
         assert_eq!(written.get(other), None, "{other}");
@@ -75,14 +74,8 @@ fn what_is_gone_of_a_running_rollout_is_null() {
             ..none()
         }
     };
-    let patch = |before: Record, after: Record| {
-        let mut workload =
-            decode::workload(Flavour::Rollwright, &json!({"spec": {}}), decode::Defaults::Apply).unwrap();
-        workload.status.ours.rollout = Some(Box::new(before));
-        let ours = Ours { rollout: Some(Box::new(after)), ..Ours::default() };
-        let write = StatusWrite { status: Status { ours, ..Status::default() }, ..StatusWrite::default() };
-        encode::status_patch(Flavour::Rollwright, &workload, &write)["status"]["rollout"].clone()
-    };
+    let ours = |rollout: Record| Ours { rollout: Some(Box::new(rollout)), ..Ours::default() };
+    let patch = |before: Record, after: Record| patch(ours(before), ours(after))["rollout"].clone();
     let rests = || at(Some("2026-04-01T12:30:00Z"));
     let left = patch(rests(), at(None));
     assert_eq!((left.get("restStartTime"), &left["step"]), (Some(&Value::Null), &json!(1)));
@@ -91,6 +84,36 @@ fn what_is_gone_of_a_running_rollout_is_null() {
         assert_eq!(without.get(name), Some(&Value::Null), "{name}");
     }
     assert_eq!(patch(none(), none()).get("step"), None);
+}
+
+/// The patch that makes one status of another.
+fn patch(before: Ours, after: Ours) -> Value {
+    let mut workload =
+        decode::workload(Flavour::Rollwright, &json!({"spec": {}}), decode::Defaults::Apply).unwrap();
+    workload.status.ours = before;
+    let status = Status { ours: after, ..Status::default() };
+    let write = StatusWrite { status, ..StatusWrite::default() };
+    encode::status_patch(Flavour::Rollwright, &workload, &write)["status"].clone()
+}
+
+/// Also inside what stays: a merge patch leaves each member that it does not name.
+#[test]
+fn what_is_gone_inside_of_what_stays_is_null() {
+    let read = |status: Value| Status::from(decode::status(&status).unwrap()).ours;
+    let patch = |before: Value, after: Value| patch(read(before), read(after));
+    let bakes =
+        json!({"memory": {"replicas": 3, "bake": {"revision": 2, "startTime": "2026-04-01T12:00:00Z"}}});
+    let memory = patch(bakes, json!({"memory": {"replicas": 4}}));
+    assert_eq!(memory["memory"], json!({"replicas": 4, "bake": null}));
+    let runs = |images: Value| json!({"rollout": {"id": 1, "revision": 2, "images": images}});
+    let rollout = patch(runs(json!({"web": "a", "log": "b"})), runs(json!({"web": "a", "sidecar": "c"})));
+    assert_eq!(rollout["rollout"]["images"], json!({"web": "a", "log": null, "sidecar": "c"}));
+    let asked = |author: Value| json!({"rollback": {"requested": 1, "result": "Refused", "author": author}});
+    let author = json!({"manager": "helm", "operation": "Update"});
+    let mut named = author.clone();
+    named["user"] = "dev-1".into();
+    assert_eq!(patch(asked(named), asked(author))["rollback"]["author"]["user"], Value::Null);
+    assert_eq!(patch(json!({}), json!({})).get("target"), None, "neither before nor after");
 }
 
 #[test]

@@ -347,7 +347,7 @@ mod tests {
         missing["spec"]["paused"] = json!(true);
         let (failed, words) = phase(&missing);
         assert_eq!(failed, Phase::Failed);
-        assert!(words.contains("spec.pin.podTemplateHash h9 (INC-4711) is no pod-template-hash"), "{words}");
+        assert!(words.contains("spec.pin.podTemplateHash h9 (INC-4711) matches no ReplicaSet"), "{words}");
         // A status of before the last change shows nothing.
         missing["metadata"]["generation"] = json!(10);
         assert_eq!(phase(&missing).0, Phase::Progressing);

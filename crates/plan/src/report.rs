@@ -227,20 +227,13 @@ fn counted(decisions: &Decisions<'_>, draft: Draft<'_>, why: Why, progressing: O
 
 /// The status of a reconcile of a strategy (S9.9–S9.15, S7.7).
 fn rolling_out(decisions: &Decisions<'_>, draft: Draft<'_>) -> Report {
-    let View { now, .. } = decisions.view;
-    let workload = decisions.view.workload();
     let mut computed = counters::calculate(&tally(decisions), &draft.status);
-    let subject = || match decisions.declared_name() {
-        Some(set) => format!("ReplicaSet \"{set}\""),
-        None => format!("Deployment \"{}\"", workload.name),
-    };
     let progressing = if !decisions.course.situation.is_declared() {
         target::progressing(decisions, &computed)
     } else if decisions.resting().is_some() {
         resting::progressing(decisions, &computed)
     } else {
-        let is_partial = decisions.is_partial();
-        progress::estimated(workload, &draft.status, &computed, is_partial, subject, now)
+        progress::estimated(decisions, &draft.status, &computed)
     };
     fold(&mut computed, progressing);
     fold(&mut computed, [counters::replica_failure(decisions.view)]);
@@ -305,7 +298,7 @@ fn written(
     why: &Why,
 ) -> (Option<Box<StatusWrite>>, Vec<Event>) {
     let workload = decisions.view.workload();
-    let may_be_complete = || decisions.has_declared() && !decisions.is_partial();
+    let is_complete = decisions.has_declared() && decisions.is_complete(&status);
     let has_extras = decisions.view.observed.flavour.has_status_extras();
     let standing = has_extras.then(|| match &decisions.aim.because {
         Because::SelectsAll => Standing::selecting_all(why),
@@ -313,7 +306,7 @@ fn written(
         Because::Failed { reason } => Standing::failed(reason, why),
         _ if decisions.resting().is_some() && !Standing::is_blocked(&status) => Standing::resting(why),
         _ => Standing::diverged(&decisions.course.situation, workload.paused, why)
-            .unwrap_or_else(|| Standing::of(&status, workload, may_be_complete(), why)),
+            .unwrap_or_else(|| Standing::of(&status, workload, is_complete, why)),
     });
     if let Some(standing) = &standing {
         standing.note(&mut status, decisions.view.now);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::shown::after;
 use crate::verdict::{is_on_its_way, memory, pin, revision, says};
 
-/// How long the pause of a step takes, if time alone ends it.
+/// How long the wait at a step takes, if time alone ends it.
 pub(crate) fn seconds(step: &UpdateStep) -> Option<i64> {
     let seconds = |until: &Until| match until {
         Until::Seconds(seconds) => Some(*seconds),
@@ -133,7 +133,7 @@ pub(crate) struct Bound {
     pub(crate) before: usize,
     /// Since when the step has been reached, at the earliest.
     reached: Option<Timestamp>,
-    /// When its pause ends, if nothing breaks it, the step at which it is then, and whether that is reached already.
+    /// When its wait ends, if nothing breaks it, the step at which it is then, and whether that is reached already.
     over: Option<(Timestamp, usize, bool)>,
     /// Where it was reached last, and has not been left since.
     pub(crate) rested: Option<usize>,
@@ -152,7 +152,7 @@ pub(crate) struct Bound {
 /// The walk of one Deployment.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds {
-    /// Whether the clock of operators is off at some time of the run: then no pause is sure to last.
+    /// Whether the clock of operators is off at some time of the run: then no wait is sure to last.
     is_untimed: bool,
     had_steps: bool,
     pub(crate) bound: Option<Bound>,
@@ -200,7 +200,7 @@ impl Bounds {
         let is_same = |known: &Bound| is_known(known) && (!known.had_failed || says(set, "Failed"));
         let was_there = known.as_ref().is_some_and(is_known);
         // The write that gives it its number may scale it, too; the operator looked at the size of before.
-        let before = known.as_ref().filter(|known| known.uid == set.uid).map_or(0, |known| known.size);
+        let before = known.as_ref().filter(|known| known.uid == set.uid).map_or(set.size, |known| known.size);
         let [kept, other] = if known.as_ref().is_some_and(is_same) { [known, aside] } else { [aside, known] };
         self.aside = other;
         let mut bound = match kept.filter(is_same) {
@@ -208,10 +208,10 @@ impl Bounds {
             None => {
                 // A way back to a ReplicaSet that serves takes none of its pods (SP-9).
                 let is_new = had_steps && (was_there || !serves(sets, set));
-                Bound::fresh(workload, steps, (set, number, set.size.max(before)), (is_new, was_there))
+                Bound::fresh(workload, steps, (set, number, before), (is_new, was_there))
             }
         };
-        bound.end_pause(now);
+        bound.end_wait(now);
         bound.before = bound.step;
         if bound.follow(workload, steps, set) {
             self.stirred = now;
@@ -263,8 +263,8 @@ impl Bound {
         self.list == list(steps)
     }
 
-    /// Its pause may have ended since the last change.
-    fn end_pause(&mut self, now: Timestamp) {
+    /// Its wait may have ended since the last change.
+    fn end_wait(&mut self, now: Timestamp) {
         if let Some((end, next, is_there)) = self.over.take().filter(|(end, ..)| *end <= now) {
             (self.step, self.reached) = (next, is_there.then_some(end));
         }
@@ -380,7 +380,7 @@ fn is_reached(
     replicas.into_iter().flatten().any(|replicas| is_reached_with(replicas, at, sets, declared))
 }
 
-/// The same for one number of replicas. Without a pause, the other ReplicaSet may have been cut for the next step
+/// The same for one number of replicas. At a step that does not wait, the other ReplicaSet may have been cut for the next step
 /// already, and what runs may have more than the step allows.
 fn is_reached_with(
     replicas: i64,
@@ -389,12 +389,12 @@ fn is_reached_with(
     declared: &ReplicaSet,
 ) -> bool {
     let ceiling = ceiling(steps, step, replicas);
-    let has_pause = steps.get(step).is_some_and(|step| !step.until.is_empty());
+    let waits = steps.get(step).is_some_and(|step| !step.until.is_empty());
     let others = || sets.iter().filter(|set| set.uid != declared.uid && set.size > 0);
     let (left, size) = (replicas - ceiling, others().map(|set| set.size).sum::<i64>());
     replicas > 0
-        && (declared.size == ceiling || declared.size > ceiling && !has_pause)
+        && (declared.size == ceiling || declared.size > ceiling && !waits)
         && declared.status.available >= ceiling
-        && (size == left || size < left && !has_pause)
+        && (size == left || size < left && !waits)
         && others().count() <= 1
 }

@@ -83,10 +83,14 @@ fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
     // A change of the number of replicas does not stop the time (UM-6).
     let is_scaled = case.known.scaled > case.known.at_step;
     // One that is good has no steps, and a promotion names its revision.
-    let is_good = case.known.with_revision(revision).and_then(shown::verdict).as_deref() == Some("Good");
+    let set = case.known.with_revision(revision);
+    let is_good = set.and_then(shown::verdict).as_deref() == Some("Good");
+    // What lost its memory continues at the first step that has room for its pods.
+    let is_erased = set.is_some_and(|set| case.known.erased.contains(set.uid()));
     let is_promoted = shown::annotation(after, "rollwright.dev/promote")
         .is_some_and(|text| text.split('/').next() == Some(revision.to_string().as_str()));
-    if to <= from || is_good || is_promoted || is_scaled || shown::replicas(after) == Some(0) {
+    let is_free = is_good || is_promoted || is_scaled || is_erased;
+    if to <= from || is_free || shown::replicas(after) == Some(0) {
         return None;
     }
     let steps = after.spec.pointer("/strategy/rollingUpdate/steps")?.as_array()?;

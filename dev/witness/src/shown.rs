@@ -34,6 +34,11 @@ pub(crate) fn verdict(set: &Object) -> Option<String> {
     Some(memory(set)?.get("verdict")?.as_str()?.to_owned())
 }
 
+/// Whether a ReplicaSet remembers anything of its steps.
+pub(crate) fn has_steps(set: &Object) -> bool {
+    memory(set).is_some_and(|memory| memory.get("steps").is_some())
+}
+
 /// When a revision reached the step where it is.
 pub(crate) fn reached(set: &Object) -> Option<Timestamp> {
     memory(set)?.pointer("/steps/reached")?.as_str()?.parse().ok()

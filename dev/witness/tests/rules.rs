@@ -145,17 +145,21 @@ fn sentences_and_names() {
 
 #[test]
 fn steps_are_left_when_their_time_is_over() {
-    let at = |step: i64, seconds: i64| {
-        let steps = json!([{ "updated": 1, "waitSeconds": seconds }, { "updated": 2 }]);
+    let at = |step: i64, (field, value): &(&str, Value)| {
+        let steps = json!([{ "updated": 1, *field: value }, { "updated": 2 }]);
         let strategy = json!({ "strategy": { "rollingUpdate": { "steps": steps } } });
         let rollout =
             json!({ "id": 1, "revision": 2, "step": step, "restStartTime": "1970-01-01T00:00:00Z" });
         deployment(strategy, json!({ "rollout": rollout }))
     };
     // Ten minutes have passed.
-    for (seconds, is_early) in [(700, true), (600, false)] {
-        let found = objections(&[at(1, seconds), at(2, seconds)]);
-        assert_eq!(found.iter().any(|(by, _)| *by == "UM-5"), is_early, "{found:?}");
+    for (condition, is_early) in [
+        (("waitSeconds", json!(700)), true),
+        (("waitSeconds", json!(600)), false),
+        (("approval", json!("Required")), true),
+    ] {
+        let found = objections(&[at(1, &condition), at(2, &condition)]);
+        assert_eq!(found.iter().any(|(by, _)| *by == "UM-5"), is_early, "{condition:?}: {found:?}");
     }
 }
 

@@ -56,10 +56,11 @@ async fn ready(api: &Api<Deployment>, name: &str) -> Result<Deployment, Box<dyn 
     found.ok_or_else(|| format!("{name} is gone").into())
 }
 
-/// Prints a line such as `web: revision 2, 3/3 ready, nginx:1.29`.
+/// Prints a line such as `web: revision 2, 3 of 3 pods are ready`.
 fn report(deployment: &Deployment) {
     let status = deployment.status.clone().unwrap_or_default();
-    let display = status.display.unwrap_or_default();
-    let (revision, ready) = (status.revision.unwrap_or_default(), display.ready.unwrap_or_default());
-    println!("web: revision {revision}, {ready} ready, {}", display.images.unwrap_or_default());
+    let [revision, ready] =
+        [status.revision, status.ready_replicas.map(i64::from)].map(Option::unwrap_or_default);
+    let replicas = deployment.spec.replicas.unwrap_or(1);
+    println!("web: revision {revision}, {ready} of {replicas} pods are ready");
 }

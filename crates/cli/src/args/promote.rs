@@ -10,8 +10,8 @@ use super::target::Target;
 pub(crate) struct PromoteArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Step that the rollout continues to, without a stop before it: a number of updated pods, or a percentage, for example 30%. The
-    /// default is the next step.
+    /// Step that the rollout continues to, without a stop before it: a listed step, a number of pods up to replicas, a
+    /// percentage up to 100%, or all. The default is the next step.
     #[arg(long, value_name = "PODS", conflicts_with = "full")]
     pub(crate) to: Option<String>,
     /// Continue to the end of the rollout.

@@ -369,12 +369,13 @@ fn a_pin_is_the_cause_whatever_its_revision_waits_for() {
 
 #[test]
 fn a_pin_of_nothing_names_what_there_is() {
-    let blocked = Why::Blocked("spec.pin.podTemplateHash h9 is no pod-template-hash".to_owned());
+    let blocked = Why::Blocked("spec.pin.podTemplateHash h9 matches no ReplicaSet".to_owned());
+    let words = "spec.pin.podTemplateHash h9 (INC-4711) matches no ReplicaSet of this Deployment: correct it";
     let mut deployment = samples::missing();
     for paused in [false, true] {
         deployment.body["spec"]["paused"] = json!(paused);
         let found = diverged_by(&deployment, blocked.clone(), &[]);
-        is(&found, Verdict::Blocked, "PinTargetMissing", "Hash h9 (INC-4711) is no", "unpin");
+        is(&found, Verdict::Blocked, "PinTargetMissing", words, "unpin");
         let known = "There are: h7 (revision 7), h6 (revision 6), h5 (revision 5).";
         assert!(found.text.ends_with(known), "{}", found.text);
     }

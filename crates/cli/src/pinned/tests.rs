@@ -84,7 +84,7 @@ fn a_pin_keeps_what_runs_whatever_the_new_template_is() {
     assert!(words.ends_with("kubectl rollwright unpin deployment.rollwright.dev/web -n shop"), "{words}");
     let missing = kept(&samples::missing()).unwrap();
     assert!(
-        missing.starts_with("spec.pin.podTemplateHash h9 (INC-4711) is no pod-template-hash"),
+        missing.starts_with("spec.pin.podTemplateHash h9 (INC-4711) matches no ReplicaSet of this"),
         "{missing}"
     );
     // With the new template, which the operator has not observed.

@@ -67,10 +67,7 @@ fn a_wrong_name_is_a_mistake_of_the_command_line() {
     for name in ["some", "-1", "30%%", "1.5"] {
         let (code, message) = promoted(&samples::resting_until_promoted(), Some(name)).err().unwrap();
         assert_eq!(code, Code::Usage, "{message}");
-        assert!(
-            message.starts_with(&format!("--to {name} names no step: write a number of pods")),
-            "{message}"
-        );
+        assert!(message.starts_with(&format!("--to {name} names no step: write a listed step")), "{message}");
     }
 }
 

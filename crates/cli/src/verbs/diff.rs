@@ -119,7 +119,7 @@ mod tests {
         let (code, message) = gone.err().map(|error| (error.code(), error.to_string())).unwrap();
         assert_eq!(code, Code::NotFound);
         assert!(
-            message.starts_with("spec.pin.podTemplateHash h9 (INC-4711) is no pod-template-hash"),
+            message.starts_with("spec.pin.podTemplateHash h9 (INC-4711) matches no ReplicaSet of this"),
             "{message}"
         );
     }

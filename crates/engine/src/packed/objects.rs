@@ -85,6 +85,8 @@ packed!(Ours {
     revision,
     selector,
     scale_replicas,
+    replicas,
+    outline,
     ready,
     containers,
     images,
@@ -125,7 +127,7 @@ packed!(Author { manager, operation, user });
 
 packed!(Scaler { manager, subresource, time });
 
-packed!(HistoryHead { id, length, revision, from, trigger, outline, start_time, odd });
+packed!(HistoryHead { id, length, revision, from, trigger, start_time, odd });
 
 packed!(Record {
     id,
@@ -140,7 +142,6 @@ packed!(Record {
     start_time,
     lowest_available,
     highest_pods,
-    outline,
     step,
     steps,
     updated,

@@ -117,8 +117,8 @@ fn workload(flavour: Flavour) -> Workload {
     let mut object = read(include_str!("tests/deployment.json"));
     object["status"] = read(include_str!("../../../api/tests/status.json"));
     object["status"]["rollback"]["author"] = json!({"manager": "kubectl", "operation": "Update"});
-    let ended = json!({"id": 2, "outcome": "Failed", "outline": "000102030405060708090a0b",
-                       "started": "2026-04-01T11:00:00Z"});
+    let ended = json!({"id": 2, "outcome": "Failed", "revision": 11, "from": 10, "trigger": "Restart",
+                       "startTime": "2026-04-01T11:00:00Z"});
     object["status"]["history"] = json!([ended, {}]);
     api::decode::workload(flavour, &object, api::decode::Defaults::of(flavour)).expect("workload")
 }

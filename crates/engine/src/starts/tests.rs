@@ -260,7 +260,7 @@ fn what_failed_begins_nothing_and_what_is_declared_anew_does() {
     let (good, failed) = (|| noted(old(), 1, "Good"), || noted(same(0), 2, "Failed"));
     assert!(!is_start(with(FailureAction::Revert), &[good(), failed()]), "it is reverted");
     assert!(!is_start(with(FailureAction::Stop), &[good(), failed()]), "it is held");
-    assert!(is_start(with(FailureAction::Continue), &[good(), failed()]), "it stays");
+    assert!(is_start(with(FailureAction::Continue), &[good(), failed()]), "it continues");
     let newer = noted(old(), 3, "Good");
     assert!(is_start(with(FailureAction::Revert), &[newer, failed()]), "it is tried again");
 }

@@ -150,7 +150,7 @@ impl<'a> Rollout<'a> {
         if self.kept(position).is_some_and(|kept| self.still_keeps(kept)) {
             return Some(position.clone());
         }
-        let idle = || self.idle_good().filter(|_| !self.serves());
+        let idle = || self.last_good().filter(|_| !self.serves());
         match self.keeper().or_else(idle).and_then(|index| self.view.sets.get(index)) {
             Some(kept) => Some(Position { kept: kept.name.clone(), ..position.clone() }),
             // Nothing takes its place. What runs stays at its step, which somebody chose.
@@ -251,7 +251,8 @@ impl Advance<'_> {
             }
             Some(_) => {}
             None => {
-                let message = format!("{PROMOTE}={text} names no step: write {revision}/ and {STEP_NAMES}");
+                let message =
+                    format!("{PROMOTE}={text} names no step: write {revision}/ followed by {STEP_NAMES}");
                 self.events.push(Event::warning(reason::PROMOTION_REFUSED, message));
             }
         }

@@ -18,6 +18,17 @@ impl Rollout<'_> {
             let has_run = !self.judgment.is_on_its_way(*index);
             (!has_failed, has_run, self.counted(*index).available, set.size, *index)
         };
+        if self.workload.replicas == 0 && !self.serves() {
+            // Without replicas, all pods are about to end: the last report of them decides nothing. A good one that was
+            // put aside gets no pods, but the canary has steps.
+            let put_aside = || self.olds().map(|(index, _)| index).find(|index| self.is_good(*index));
+            let proven = self.olds().filter(is_proven).filter(|it| !self.is_aside(it)).max_by_key(by_run);
+            return proven
+                .map(|(index, _)| index)
+                .or_else(|| self.last_good())
+                .or_else(|| self.last_run_of_all())
+                .or_else(put_aside);
+        }
         let serving = || self.olds().filter(has_pods);
         let available = || serving().filter(|(index, _)| self.counted(*index).available > 0);
         if let Some((index, _)) = serving().filter(is_proven).max_by_key(by_run) {
@@ -26,27 +37,21 @@ impl Rollout<'_> {
         if self.serves() {
             return None;
         }
-        if self.workload.replicas == 0 {
-            // What still has pods is about to have none: the last report of them decides nothing.
-            // A good one that was put aside gets no pods, but the canary has steps (SP-3).
-            let put_aside = || self.olds().map(|(index, _)| index).find(|index| self.is_good(*index));
-            return self.idle_good().or_else(|| self.idle_newest()).or_else(put_aside);
-        }
         if let Some((index, _)) = available().max_by_key(largest) {
             return Some(index);
         }
         let is_good = self.view.sets.declared.is_some_and(|index| self.is_good(index));
         let last = serving().max_by_key(largest).filter(|_| !is_good).map(|(index, _)| index);
-        last.and_then(|last| self.idle_good().or(Some(last)))
+        last.and_then(|last| self.last_good().or(Some(last)))
     }
 
-    /// The good ReplicaSet that ran last, although it has no pods.
-    pub(crate) fn idle_good(&self) -> Option<usize> {
+    /// The good ReplicaSet that ran last, with pods or without.
+    pub(crate) fn last_good(&self) -> Option<usize> {
         self.judgment.find_fallback(self.view.sets)
     }
 
     /// The ReplicaSet that ran last, where nobody knows a good one. One that never left its steps did not run.
-    fn idle_newest(&self) -> Option<usize> {
+    fn last_run_of_all(&self) -> Option<usize> {
         let ran = |it: &(usize, &ReplicaSet)| {
             self.judgment.of(it.0) != Proof::Failed
                 && !self.is_aside(it)

@@ -123,17 +123,17 @@ impl<'a> Rollout<'a> {
         let (ceiling, run) = (self.ceiling(step), self.run());
         let kept = keep.map(|keep| self.counted(keep).size);
         let left = self.workload.replicas - ceiling;
-        // Without a pause, the kept ReplicaSet may have been cut for the next step already, by a reconcile that ended
-        // before this ReplicaSet grew. What runs may have more than its step allows, as a revision that is declared
-        // again: the time of its step does not run yet.
-        let has_pause = self.steps.get(step).is_some_and(|of| !of.until.is_empty());
-        let is_cut = kept.is_some_and(|kept| kept < left) && !has_pause;
+        // At a step that waits for nothing, the kept ReplicaSet may have been cut for the next step already, by a
+        // reconcile that ended before this ReplicaSet grew. What runs may have more than its step allows, as a revision
+        // that is declared again: where the step waits, its time does not run yet.
+        let waits = self.steps.get(step).is_some_and(|of| !of.until.is_empty());
+        let is_cut = kept.is_some_and(|kept| kept < left) && !waits;
         let mut others = self.view.sets.olds().filter(|(index, _)| Some(*index) != keep);
         let mut sets = self.view.sets.all.iter().enumerate();
         self.workload.replicas > 0
             && step < self.steps.end()
             && run.available >= ceiling
-            && (run.size == ceiling || run.size > ceiling && !has_pause)
+            && (run.size == ceiling || run.size > ceiling && !waits)
             && (kept.is_none_or(|kept| kept == left) || is_cut)
             && others.all(|(_, set)| set.size == 0 && set.status.replicas == 0)
             && sets.all(|(index, set)| Some(index) == keep && is_cut || set.is_served())

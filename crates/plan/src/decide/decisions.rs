@@ -1,6 +1,7 @@
 //! Everything that a reconcile does, before it is reported and put in order.
 
 use crate::course::Course;
+use crate::course::stage::{Stage, Wait};
 use crate::course::view::View;
 use crate::decide::creation::{self, Creation};
 use crate::decide::deletions::History;
@@ -54,12 +55,28 @@ impl Decisions<'_> {
         self.running().map(|set| set.name.as_str())
     }
 
-    /// Whether what runs is all there with this status, and nothing else (S9.10). Before the end of its steps, a
-    /// rollout is not complete, although it may have all pods, as one that is retried (SP-8).
+    /// Where the rollout is among its steps, if it has any.
+    pub(crate) fn stage(&self) -> Option<&Stage> {
+        self.course.situation.stage()
+    }
+
+    /// Whether the rollout has yet to come to the end of its steps, also without replicas.
+    pub(crate) fn has_step_ahead(&self) -> bool {
+        self.stage().is_some_and(|stage| stage.step < stage.end)
+    }
+
+    /// The wait at a step, while nothing else is done.
+    pub(crate) fn resting(&self) -> Option<&Wait> {
+        let wait = self.stage().and_then(|stage| stage.wait.as_ref());
+        wait.filter(|_| self.aim.is_rolling_out(self.moves) && self.moves.is_empty())
+    }
+
+    /// Whether what runs is all there with this status, and nothing else (S9.10). With a step ahead, a rollout is not
+    /// complete, even if what runs has all pods, as after a retry (SP-8).
     pub(crate) fn is_complete(&self, status: &Status) -> bool {
         let Workload { replicas, generation, .. } = *self.view.workload();
         if self.course.situation.is_declared() {
-            return !self.is_partial() && status.is_complete(replicas, generation);
+            return !self.has_step_ahead() && status.is_complete(replicas, generation);
         }
         let has_all = self.running().is_some_and(|set| set.status.replicas == replicas);
         has_all && status.is_filled(replicas, generation)

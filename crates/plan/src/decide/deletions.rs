@@ -81,7 +81,7 @@ fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
         return workload.rollback_to.is_none();
     }
     let is_at_rest = aim.manner == Manner::Whole || !(moves.is_up() || moves.is_down());
-    aim.is_rolling_out(moves) && is_at_rest && workload.is_stored_complete()
+    aim.is_rolling_out(moves) && is_at_rest && !aim.is_partial() && workload.is_stored_complete()
 }
 
 /// Idle old ReplicaSets beyond the limit, the lowest revisions first (S11.2–S11.6).

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::model::trigger::{Outline, Trigger};
+use crate::model::trigger::Trigger;
 
 /// The most records that the history holds.
 pub const RECORDS_MAX: usize = 20;
@@ -166,8 +166,6 @@ pub struct Record {
     pub lowest_available: i64,
     /// The most pods that a status reported meanwhile.
     pub highest_pods: i64,
-    /// What the next trigger is found by.
-    pub outline: Option<Outline>,
     /// The step at which it is, counted from 1, while it runs and has steps (SP-8).
     pub step: Option<i64>,
     /// How many steps there are.
@@ -210,8 +208,6 @@ pub struct HistoryHead {
     pub from: Option<i64>,
     /// Why its rollout began.
     pub trigger: Option<Trigger>,
-    /// The outline of the last rollout that ended.
-    pub outline: Option<Outline>,
     /// When the newest rollout began.
     pub start_time: Option<Timestamp>,
     /// Places of entries that are no records, rising. Somebody else wrote them; they go with the next write.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::model::blocker::Blocker;
 use crate::model::conditions::Condition;
 use crate::model::record::{Author, HistoryHead, Record};
+use crate::model::trigger::Outline;
 
 /// `status`. Counts are pods unless noted otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,6 +55,10 @@ pub struct Ours {
     pub selector: Option<String>,
     /// min(`replicas`, `spec.replicas`): surge never shows as current size.
     pub scale_replicas: Option<i64>,
+    /// `spec.replicas`, by which the next change of it is recognized.
+    pub replicas: Option<i64>,
+    /// The outline of the template that was rolled out last, by which the next trigger is found.
+    pub outline: Option<Outline>,
     /// `ready/desired`, for the printer column.
     pub ready: Option<String>,
     /// Container names, for the printer column.
@@ -87,7 +92,7 @@ pub struct TargetRecord {
     pub revision: Option<i64>,
     /// Its label `pod-template-hash`.
     pub hash: String,
-    /// Why: `Pinned`, `PinTargetMissing`, or `Reverted`.
+    /// Why: `Pinned`, `PinTargetMissing`, `Reverted`, or `Aborted`.
     pub reason: String,
     /// The revision of the declared ReplicaSet, if that is there.
     pub declared_revision: Option<i64>,

@@ -9,7 +9,8 @@ use crate::model::intstr::{IntOrPercent, Round};
 use crate::model::until::Until;
 
 /// What a promotion may name, in words (SP-6).
-pub const STEP_NAMES: &str = "a number of pods up to replicas, a percentage up to 100%, or all";
+pub const STEP_NAMES: &str =
+    "a listed step, a number of pods up to replicas, a percentage up to 100%, or all";
 
 /// One step of `spec.strategy.rollingUpdate.steps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,15 +63,17 @@ impl<'a> Steps<'a> {
         if let Some(listed) = self.0.iter().position(|step| step.updated == updated) {
             return Some(listed.min(self.end()));
         }
-        let is_percentage = matches!(updated, IntOrPercent::Text(_));
-        let percent = updated.of(100, Round::Up).ok().filter(|_| is_percentage);
+        let percent = match &updated {
+            IntOrPercent::Text(_) => updated.of(100, Round::Up).ok(),
+            IntOrPercent::Int(_) => None,
+        };
         if pods > replicas || percent.is_some_and(|percent| percent > 100) {
             return None;
         }
         Some(if percent == Some(100) { self.end() } else { self.first_with(pods, replicas) })
     }
 
-    /// By what an edited list is recognized. The pauses are no part of it.
+    /// By what an edited list is recognized. The waits are no part of it.
     pub(crate) fn digest(self) -> String {
         let mut hasher = FnvHasher::default();
         for step in self.0 {
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_known_by_what_is_updated_and_not_by_its_pauses() {
+    fn a_list_is_known_by_what_is_updated_and_not_by_its_waits() {
         let digest = |list: &[UpdateStep]| Steps(list).digest();
         let paused = |mut steps: Vec<UpdateStep>| {
             steps.iter_mut().for_each(|step| step.until = vec![Until::Promoted]);

@@ -19,9 +19,9 @@ pub enum Why {
     RollingBack,
     /// A ReplicaSet was created or resized, or will be by this plan.
     Stepping,
-    /// Pods of the new ReplicaSet are not available yet.
+    /// Pods of a ReplicaSet are not available yet.
     WaitingForAvailable {
-        /// The new ReplicaSet.
+        /// The new ReplicaSet, or the one that keeps pods at a step.
         set: String,
         /// Its available pods.
         available: i64,

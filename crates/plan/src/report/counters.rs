@@ -78,9 +78,10 @@ fn report_extras(tally: &Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
     let revision = tally.revision.or(status.ours.revision);
     let scale_replicas = Some(counts.replicas.min(workload.replicas));
     let known = &status.ours;
-    if known.revision != revision || known.scale_replicas != scale_replicas {
+    let numbers = (revision, scale_replicas, Some(workload.replicas));
+    if (known.revision, known.scale_replicas, known.replicas) != numbers {
         let ours = &mut status.edit().ours;
-        (ours.revision, ours.scale_replicas) = (revision, scale_replicas);
+        (ours.revision, ours.scale_replicas, ours.replicas) = numbers;
     }
     report_policy(tally, status);
     if status.ours.target != tally.target {

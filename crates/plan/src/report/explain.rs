@@ -4,7 +4,7 @@ use crate::decide::decisions::Decisions;
 use crate::model::action::Event;
 use crate::model::conditions::{Condition, Edit, has_condition};
 use crate::model::keys::{condition, reason};
-use crate::model::observed::{ReplicaSet, Workload};
+use crate::model::observed::Workload;
 use crate::model::revision::Revision;
 use crate::model::status::Status;
 use crate::model::why::Why;
@@ -32,6 +32,7 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
     let others = replicas - desired;
     let (available, running) =
         decisions.running().map_or((0, 0), |set| (set.status.available, set.status.replicas));
+    let kept = || aim.keep.and_then(|keep| decisions.view.sets.get(keep));
     let failure = status.condition(condition::REPLICA_FAILURE).filter(|failure| failure.status == "True");
     if decisions.is_complete(status) {
         Why::Converged
@@ -41,19 +42,12 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
         Why::Stepping
     } else if status.replicas - others > running && available >= desired {
         Why::WaitingForOldPods { old: status.replicas - others - running }
-    } else if let Some(kept) =
-        kept(decisions).filter(|kept| available >= desired && kept.status.available < others)
-    {
+    } else if let Some(kept) = kept().filter(|kept| available >= desired && kept.status.available < others) {
         Why::WaitingForAvailable { set: kept.name.clone(), available: kept.status.available, desired: others }
     } else {
         let set = decisions.running_name().unwrap_or("the new ReplicaSet").to_owned();
         Why::WaitingForAvailable { set, available, desired }
     }
-}
-
-/// The ReplicaSet that keeps the other pods, while a step leaves it some (SP-3).
-fn kept<'a>(decisions: &Decisions<'a>) -> Option<&'a ReplicaSet> {
-    decisions.aim.keep.filter(|_| decisions.aim.is_partial()).and_then(|keep| decisions.view.sets.get(keep))
 }
 
 /// Reports that the declared revision failed, and what to do (FP-6).

@@ -62,15 +62,14 @@ const COMPLETE: &str = "All pods are of the current template, and available.";
 const OBSTACLES: [&str; 2] = [condition::COLLISION_LIMIT_REACHED, condition::ROLLBACK_REFUSED];
 
 impl<'a> Standing<'a> {
-    /// What a reconcile makes of the status that it is about to write. `may_be_complete` is whether the current template
-    /// has its ReplicaSet, and no step is ahead of that; `why` is what the reconcile waits for.
+    /// What a reconcile makes of the status that it is about to write. `is_complete` is whether the rollout of the
+    /// template is; `why` is what the reconcile waits for.
     pub(crate) fn of(
         status: &Status,
         workload: &Workload,
-        may_be_complete: bool,
+        is_complete: bool,
         why: &'a dyn fmt::Display,
     ) -> Self {
-        let is_complete = may_be_complete && status.is_complete(workload.replicas, workload.generation);
         match obstacle(status) {
             // The user who paused it knows; a paused rollout has not failed.
             _ if workload.paused && !is_complete => {

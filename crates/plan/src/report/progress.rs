@@ -12,44 +12,26 @@ use crate::model::keys::{condition, reason};
 use crate::model::observed::Workload;
 use crate::model::status::Status;
 
-/// The condition Progressing of a reconcile of a strategy (S9.9, S9.11). `old` is the status in hand, `new` the
-/// same with counters, `is_partial` whether a step is ahead, `subject` what is rolled out.
-pub(crate) fn estimated(
-    workload: &Workload,
-    old: &Status,
-    new: &Status,
-    is_partial: bool,
-    subject: impl Fn() -> String,
-    now: Timestamp,
-) -> Option<Edit> {
-    match workload.progress_deadline_seconds {
-        None => Some(Edit::Drop(condition::PROGRESSING)),
-        Some(deadline) => estimate(workload, old, new, is_partial, deadline, subject, now),
-    }
-}
-
-/// S9.11.
-fn estimate(
-    workload: &Workload,
-    old: &Status,
-    new: &Status,
-    is_partial: bool,
-    deadline: i64,
-    subject: impl Fn() -> String,
-    now: Timestamp,
-) -> Option<Edit> {
+/// The condition Progressing of a reconcile of a strategy (S9.9, S9.11). `old` is the status in hand, `new` the same
+/// with counters.
+pub(crate) fn estimated(decisions: &Decisions<'_>, old: &Status, new: &Status) -> Option<Edit> {
+    let (workload, now) = (decisions.view.workload(), decisions.view.now);
+    let Some(deadline) = workload.progress_deadline_seconds else {
+        return Some(Edit::Drop(condition::PROGRESSING));
+    };
     let known = old.condition(condition::PROGRESSING);
     let was_done = known.is_some_and(|known| known.reason == reason::NEW_REPLICA_SET_AVAILABLE);
-    if was_done && !is_partial && new.replicas == new.updated_replicas {
+    if was_done && !decisions.has_step_ahead() && new.replicas == new.updated_replicas {
         return None;
     }
     let condition = |status: &str, reason: &str, message: &str| {
-        let message = format!("{} {message}", subject());
+        let message = format!("{} {message}", subject(decisions));
         Box::new(Condition::new(condition::PROGRESSING, status, reason, message, now))
     };
-    // SP-8: at a step, the clock stands still; a rollout that was complete and has steps again begins anew, too.
-    let begins = known.is_some_and(Condition::is_at_step) || was_done && is_partial;
-    if !is_partial && new.is_complete(workload.replicas, workload.generation) {
+    // SP-8: the deadline starts again after a wait at a step, and for a rollout that was complete and has a step ahead
+    // again.
+    let begins = known.is_some_and(Condition::is_at_step) || was_done && decisions.has_step_ahead();
+    if decisions.is_complete(new) {
         let reason = reason::NEW_REPLICA_SET_AVAILABLE;
         Some(Edit::Set(condition("True", reason, "has successfully progressed.")))
     } else if is_progress(workload, old, new) || begins {
@@ -67,6 +49,14 @@ fn estimate(
     }
 }
 
+/// What is rolled out, in words.
+fn subject(decisions: &Decisions<'_>) -> String {
+    match decisions.declared_name() {
+        Some(set) => format!("ReplicaSet \"{set}\""),
+        None => format!("Deployment \"{}\"", decisions.view.workload().name),
+    }
+}
+
 /// When to look whether the deadline has passed (S9.15). What is pinned does not become late (FP-11), nor what was
 /// complete (S9.11): it must not hide the end of a bake.
 pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
@@ -74,8 +64,9 @@ pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
     let is_timed = status.awaits_deadline() || decisions.course.due.is_none();
     let is_timed = is_timed && decisions.course.situation.is_declared();
     let deadline = workload.progress_deadline_seconds.filter(|_| is_timed);
-    let deadline = deadline.filter(|_| !decisions.is_complete(status));
-    deadline.map_or(Requeue::OnChange, |deadline| status.requeue_late(deadline, decisions.view.now))
+    deadline.map_or(Requeue::OnChange, |deadline| {
+        status.requeue_after(decisions.is_complete(status), deadline, decisions.view.now)
+    })
 }
 
 /// FP-9, FP-5: the deadline of a retried revision restarts, also after an outage.
@@ -137,21 +128,12 @@ impl Status {
         progressing.is_none_or(|known| known.reason != reason::NEW_REPLICA_SET_AVAILABLE)
     }
 
-    /// When to look again although nothing changes: just after the deadline (S9.15). `replicas` and
-    /// `generation` are those of the spec.
+    /// When to look again although nothing changes: just after the deadline (S9.15), unless the rollout is complete.
     #[must_use]
-    pub fn requeue_after(&self, replicas: i64, generation: i64, deadline: i64, now: Timestamp) -> Requeue {
-        if self.is_complete(replicas, generation) {
-            return Requeue::OnChange;
-        }
-        self.requeue_late(deadline, now)
-    }
-
-    /// The same of a rollout that is not complete.
-    fn requeue_late(&self, deadline: i64, now: Timestamp) -> Requeue {
+    pub fn requeue_after(&self, is_complete: bool, deadline: i64, now: Timestamp) -> Requeue {
         let Some(condition) = self.condition(condition::PROGRESSING) else { return Requeue::OnChange };
         let is_late = condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
-        if is_late || condition.is_at_step() {
+        if is_complete || is_late || condition.is_at_step() {
             return Requeue::OnChange;
         }
         let Some(end) = after_deadline(condition, deadline) else { return Requeue::OnChange };

@@ -37,9 +37,16 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     if let Some(running) = &mut status.ours.rollout {
         remember(decisions, running, &workload.status.ours);
     }
-    let opened = opened(decisions, status).or_else(|| reopened(decisions, status));
+    let begun = opened(decisions, status);
+    let again = if begun.is_none() { reopened(decisions, status) } else { None };
+    let opened = begun.or(again);
     if let Some(revision) = opened {
-        let next = resting::at_step(decisions, status, opening(decisions, revision, status, now));
+        // SP-8: a second record of the same rollout has the beginning of the first.
+        let first = Some(&status.ours.history).filter(|first| again == Some(first.revision));
+        let next = resting::at_step(decisions, status, opening(decisions, revision, status, first, now));
+        // The template of a ReplicaSet that is pinned is not at hand; the next trigger is found by the declared one.
+        let outline = Some(workload.template.outline).filter(|_| status.ours.target.is_none());
+        status.ours.outline = outline.or(status.ours.outline);
         if let Some(running) = status.ours.rollout.take() {
             let is_back = matches!(next.trigger, Some(Trigger::Rollback | Trigger::Pin | Trigger::Revert));
             let failure = failure(decisions, next.trigger);
@@ -126,8 +133,8 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     }
 }
 
-/// The declared revision, where it waits at a step although its record has ended because it was late: the step is shown
-/// there to those who promote it (SP-8).
+/// The declared revision, where it waits at a step although its record has ended, since it was late, or failed and is
+/// retried: the step is shown there to those who promote it (SP-8).
 fn reopened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     status.ours.revision.filter(|_| status.ours.rollout.is_none() && decisions.resting().is_some())
 }
@@ -150,10 +157,16 @@ fn before(status: &Ours) -> Option<i64> {
 }
 
 /// The record of a rollout that begins.
-fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Timestamp) -> Record {
+fn opening(
+    decisions: &Decisions<'_>,
+    revision: i64,
+    status: &Status,
+    first: Option<&HistoryHead>,
+    now: Timestamp,
+) -> Record {
     let workload = decisions.view.workload();
     let (history, last) = (&status.ours.history, status.ours.rollout.as_deref());
-    let trigger = trigger(decisions, status);
+    let trigger = first.and_then(|first| first.trigger).unwrap_or_else(|| trigger(decisions, status));
     let author = match trigger {
         Trigger::Rollback => status.ours.rollback.as_ref().and_then(|record| record.author.clone()),
         Trigger::Pin => workload.authors.pin.clone(),
@@ -165,46 +178,33 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
     let created = decisions.creation.as_ref().map(|creation| &creation.set.hash);
     let id = last.map_or(0, |record| record.id).max(history.id).min(ID_MAX - 1) + 1;
     let template = &workload.template;
-    // The template of a ReplicaSet that is pinned is not at hand; the next trigger is found by the declared one.
-    let (cause, outline, containers, images) = if status.ours.target.is_some() {
-        let outline = last.map_or(history.outline, |record| record.outline);
-        (workload.pin_in_force().and_then(|pin| pin.reason.clone()), outline, "", "")
+    let (cause, containers, images) = if status.ours.target.is_some() {
+        (workload.pin_in_force().and_then(|pin| pin.reason.clone()), "", "")
     } else {
         let cause = workload.annotations.get(CHANGE_CAUSE).cloned();
-        (cause, Some(template.outline), &*template.containers, &*template.images)
+        (cause, &*template.containers, &*template.images)
     };
     let mut record = Record {
         id,
         revision,
         hash: running.or(created).cloned().unwrap_or_default(),
-        from: match continued(decisions, status) {
-            Some(known) => known.from,
-            None => before(&workload.status.ours).filter(|from| *from != revision),
-        },
+        from: first.map_or_else(
+            || before(&workload.status.ours).filter(|from| *from != revision),
+            |first| first.from,
+        ),
         trigger: Some(trigger),
         author,
         cause,
         start_time: Some(now),
         lowest_available: status.available_replicas,
         highest_pods: status.replicas,
-        outline,
         ..Record::default()
     };
     remember(decisions, &mut record, &status.ours);
     record.with_images(containers, images).bounded()
 }
 
-/// What is known of the rollout that continues with this status, although its record has ended (SP-8): it began as it
-/// did.
-fn continued<'a>(decisions: &Decisions<'_>, status: &'a Status) -> Option<&'a HistoryHead> {
-    let revision = reopened(decisions, status).filter(|_| opened(decisions, status).is_none());
-    Some(&status.ours.history).filter(|newest| Some(newest.revision) == revision)
-}
-
 fn trigger(decisions: &Decisions<'_>, status: &Status) -> Trigger {
-    if let Some(known) = continued(decisions, status).and_then(|newest| newest.trigger) {
-        return known;
-    }
     let stored = &decisions.view.workload().status.ours;
     let is_released = stored.target.is_some() && stored.revision == status.ours.revision;
     let changed = status.ours.target.as_ref().or(stored.target.as_ref().filter(|_| is_released));
@@ -216,9 +216,8 @@ fn trigger(decisions: &Decisions<'_>, status: &Status) -> Trigger {
     if is_rollback(decisions, status, last_start) {
         return Trigger::Rollback;
     }
-    let last = running.map_or(history.outline, |record| record.outline);
     let outline = decisions.view.workload().template.outline;
-    last.map_or(Trigger::TemplateChanged, |last| Trigger::between(last, outline))
+    status.ours.outline.map_or(Trigger::TemplateChanged, |last| Trigger::between(last, outline))
 }
 
 /// Whether a rollback put the template here, after the last rollout began.
@@ -242,20 +241,17 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
         let late = is_late.then_some(Outcome::Failed);
         return if decisions.is_complete(status) { Some(Outcome::Succeeded) } else { late };
     }
-    let Workload { replicas, generation, .. } = *decisions.view.workload();
     // The status is about the declared ReplicaSet. That may have a lower revision than what began, if somebody
     // deleted one.
-    // SP-8: without replicas, one that waits at a step is complete, too.
-    let declared = decisions.revision().and_then(Revision::number).filter(|_| !decisions.is_partial());
-    let is_complete =
-        declared.is_some() && declared == status.ours.revision && status.is_complete(replicas, generation);
+    let declared = decisions.revision().and_then(Revision::number);
+    let is_complete = declared.is_some() && declared == status.ours.revision && decisions.is_complete(status);
     // FP-6: a verdict counts, although the last pods came up meanwhile.
     if is_complete && !decisions.is_held() {
         return Some(Outcome::Succeeded);
     }
     let is_late = progressing == Some(reason::PROGRESS_DEADLINE_EXCEEDED);
     // A rollout that is late at a step continues when its pods come, and its record with it.
-    let has_failed = is_late && !is_new && !decisions.is_partial() || decisions.is_held();
+    let has_failed = is_late && !is_new && !decisions.has_step_ahead() || decisions.is_held();
     let outcome = if decisions.course.failure.is_aborted { Outcome::Cancelled } else { Outcome::Failed };
     has_failed.then_some(outcome)
 }
@@ -266,16 +262,14 @@ fn head(status: &mut Status, ended: &[Record]) {
     history.length = (history.records() + ended.len()).min(RECORDS_MAX);
     history.odd.clear();
     if let Some(newest) = ended.last() {
-        (history.id, history.outline, history.start_time) = (newest.id, newest.outline, newest.start_time);
+        (history.id, history.start_time) = (newest.id, newest.start_time);
         (history.revision, history.from, history.trigger) = (newest.revision, newest.from, newest.trigger);
     }
 }
 
-/// A change of `spec.replicas` that this status is the first to report. The number before stands in the column
-/// READY, which is written with every count.
+/// A change of `spec.replicas` that this status is the first to report.
 fn scaled(workload: &Workload, status: &Status, now: Timestamp) -> Option<LastScale> {
-    let desired = |status: &Status| status.ours.ready.as_deref()?.split_once('/')?.1.parse::<i64>().ok();
-    let (from, to) = (desired(&workload.status)?, desired(status)?);
+    let (from, to) = (workload.status.ours.replicas?, status.ours.replicas?);
     let by = workload.authors.replicas.clone().unwrap_or_default();
     (from != to).then(|| LastScale { from, to, by: Scaler { time: by.time.or(Some(now)), ..by } })
 }

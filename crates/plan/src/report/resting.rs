@@ -3,31 +3,12 @@
 
 use jiff::Timestamp;
 
-use crate::course::stage::{Stage, Wait};
 use crate::decide::decisions::Decisions;
 use crate::model::conditions::{Condition, Edit, has_condition};
 use crate::model::keys::{condition, reason};
 use crate::model::record::Record;
 use crate::model::status::{InHand, Status};
 use crate::model::until::Until;
-
-impl Decisions<'_> {
-    /// Where the rollout is among its steps, if it has any.
-    fn stage(&self) -> Option<&Stage> {
-        self.course.situation.stage()
-    }
-
-    /// Whether a step is still ahead of it.
-    pub(crate) fn is_partial(&self) -> bool {
-        self.stage().is_some_and(|stage| stage.step < stage.end)
-    }
-
-    /// The wait at a step, while nothing else is done.
-    pub(crate) fn resting(&self) -> Option<&Wait> {
-        let wait = self.stage().and_then(|stage| stage.wait.as_ref());
-        wait.filter(|_| self.aim.is_rolling_out(self.moves) && self.moves.is_empty())
-    }
-}
 
 /// The record of the rollout with its step.
 pub(crate) fn at_step(decisions: &Decisions<'_>, status: &Status, record: Record) -> Record {
@@ -66,7 +47,7 @@ pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
     let end = ends.join(" and ");
     let updated = decisions.running().map_or(0, |set| set.size);
     let none = if updated == 0 && replicas > 0 {
-        "; waitSeconds has no effect, because no pod is updated"
+        "; steps with waitSeconds alone do not wait, because no pod is updated"
     } else {
         ""
     };

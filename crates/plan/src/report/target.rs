@@ -18,7 +18,7 @@ use crate::moves::aim::{Aim, Because};
 
 /// `status.target`, if another revision runs than the declared one.
 pub(crate) fn record(decisions: &Decisions<'_>) -> Option<TargetRecord> {
-    let because = decisions.course.because()?;
+    let reason = decisions.course.because()?;
     let running = decisions.running();
     let workload = decisions.view.workload();
     // A pause freezes what runs, so nothing has taken over yet.
@@ -32,7 +32,7 @@ pub(crate) fn record(decisions: &Decisions<'_>) -> Option<TargetRecord> {
     Some(TargetRecord {
         revision: running.and_then(|set| revision::of(set).number()),
         hash: hash.or(pin.map(|pin| &pin.pod_template_hash)).cloned().unwrap_or_default(),
-        reason: because.to_owned(),
+        reason: reason.to_owned(),
         declared_revision: decisions.revision().and_then(Revision::number),
     })
 }
@@ -50,8 +50,8 @@ impl TargetRecord {
         let hash = &self.hash;
         if self.reason == reason::PIN_TARGET_MISSING {
             return format!(
-                "spec.pin.podTemplateHash {hash}{reason} is no pod-template-hash of a ReplicaSet of this Deployment: correct \
-                 it, or remove spec.pin"
+                "spec.pin.podTemplateHash {hash}{reason} matches no ReplicaSet of this Deployment: correct it, or \
+                 remove spec.pin"
             );
         }
         let runs =

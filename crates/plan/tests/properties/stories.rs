@@ -13,9 +13,11 @@ pub(crate) struct Story {
     rollout: Option<Record>,
     history: HistoryHead,
     outline: Outline,
+    /// The outline that is stored.
+    known: Option<Outline>,
     authors: Authors,
     asked: Option<Author>,
-    ready: Option<String>,
+    replicas: Option<i64>,
 }
 
 fn outline() -> impl Strategy<Value = Outline> {
@@ -49,18 +51,20 @@ fn time() -> impl Strategy<Value = Option<Timestamp>> {
     .prop_map(|seconds| seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()))
 }
 
+fn trigger() -> impl Strategy<Value = Option<Trigger>> {
+    prop::option::of(prop::sample::select(Trigger::ALL.to_vec()))
+}
+
 fn record() -> impl Strategy<Value = Record> {
     let counts = (any::<i64>(), any::<i64>(), prop_oneof![9 => 1..30_i64, 1 => Just(plan::ID_MAX - 1)]);
-    let trigger = prop::option::of(prop::sample::select(Trigger::ALL.to_vec()));
-    (0..=9_i64, counts, trigger, author(), time(), prop::option::of(outline())).prop_map(
-        |(revision, (lowest_available, highest_pods, id), trigger, author, start_time, outline)| Record {
+    (0..=9_i64, counts, trigger(), author(), time()).prop_map(
+        |(revision, (lowest_available, highest_pods, id), trigger, author, start_time)| Record {
             id,
             revision,
             hash: "5f9".to_owned(),
             trigger,
             author,
             start_time,
-            outline,
             lowest_available,
             highest_pods,
             ..Record::default()
@@ -71,24 +75,27 @@ fn record() -> impl Strategy<Value = Record> {
 pub(crate) fn story() -> impl Strategy<Value = Story> {
     let ids = prop_oneof![9 => 0..30_i64, 1 => Just(plan::ID_MAX - 1)];
     let odd = prop::collection::btree_set(0..25_usize, 0..4);
-    let history = (ids, 0..25_usize, prop::option::of(outline()), time(), odd).prop_map(
-        |(id, length, outline, start_time, odd)| HistoryHead {
+    let newest = (0..=9_i64, prop::option::of(0..=9_i64), trigger());
+    let history = (ids, 0..25_usize, newest, time(), odd).prop_map(
+        |(id, length, (revision, from, trigger), start_time, odd)| HistoryHead {
             id,
             length,
-            outline,
+            revision,
+            from,
+            trigger,
             start_time,
             odd: odd.into_iter().filter(|place| *place < length).collect(),
-            ..HistoryHead::default()
         },
     );
-    let ready =
-        prop::option::of(prop::sample::select(vec!["0/3", "3/4", "x", "/", "1/99999999999999999999"]));
+    let outlines = (outline(), prop::option::of(outline()));
+    let replicas = prop::option::of(prop::sample::select(vec![0, 3, 4, -1, i64::MAX]));
     let authors = (author(), author(), author(), time());
-    (prop::option::of(record()), history, outline(), authors, author(), ready).prop_map(
-        |(rollout, history, outline, (template, rollback, scaler, at), asked, ready)| Story {
+    (prop::option::of(record()), history, outlines, authors, author(), replicas).prop_map(
+        |(rollout, history, (outline, known), (template, rollback, scaler, at), asked, replicas)| Story {
             rollout,
             history,
             outline,
+            known,
             authors: Authors {
                 template,
                 rollback,
@@ -101,7 +108,7 @@ pub(crate) fn story() -> impl Strategy<Value = Story> {
                 }),
             },
             asked,
-            ready: ready.map(str::to_owned),
+            replicas,
         },
     )
 }
@@ -111,6 +118,7 @@ impl Story {
         let ours = &mut workload.status.ours;
         ours.rollout = self.rollout.clone().map(Box::new);
         ours.history = self.history.clone();
+        ours.outline = self.known;
         if let Some(record) = &mut ours.rollback {
             record.author.clone_from(&self.asked);
         }
@@ -118,17 +126,17 @@ impl Story {
         workload.authors = self.authors.clone();
     }
 
-    /// The same with another number in the column READY: `lastScale` depends on it.
+    /// The same with another number of replicas before: `lastScale` depends on it.
     pub(crate) fn tell_all(&self, workload: &mut Workload) {
         self.tell(workload);
-        workload.status.ours.ready.clone_from(&self.ready);
+        workload.status.ours.replicas = self.replicas;
     }
 }
 
 /// A status without the records of rollouts.
 pub(crate) fn without(status: &Status) -> Status {
     let mut status = status.clone();
-    (status.ours.rollout, status.ours.history) = (None, HistoryHead::default());
+    (status.ours.rollout, status.ours.history, status.ours.outline) = (None, HistoryHead::default(), None);
     if let Some(record) = &mut status.ours.rollback {
         record.author = None;
     }

@@ -302,7 +302,7 @@ fn a_fallback_that_restarts_as_often_shows_that_the_revision_is_not_to_blame() {
     }
 }
 
-/// `since`, of the very write that makes or renumbers the ReplicaSet; under Stay nothing is judged.
+/// `since`, of the very write that makes or renumbers the ReplicaSet; under Continue nothing is judged.
 #[test]
 fn restarts_count_from_the_write_that_declares_a_revision() {
     for (action, is_dated) in [(FailureAction::Revert, true), (FailureAction::Continue, false)] {

@@ -126,7 +126,7 @@ fn a_revision_that_makes_no_progress_is_reverted_to_the_last_good_one() {
 }
 
 #[test]
-fn without_a_policy_or_with_stay_nothing_follows() {
+fn without_a_policy_or_with_continue_nothing_follows() {
     for action in [None, Some(FailureAction::Continue)] {
         let mut world = complete().that(|it| it.failure_policy = action.and_then(policy));
         settle(&mut world);
@@ -139,7 +139,7 @@ fn without_a_policy_or_with_stay_nothing_follows() {
 }
 
 #[test]
-fn pause_freezes_what_runs_and_the_failed_set_does_not_grow() {
+fn stop_freezes_what_runs_and_the_failed_set_does_not_grow() {
     let mut world = good(FailureAction::Stop);
     world.set_template(template("c"));
     let (events, _) = play(&mut world, 700, &["c"]);

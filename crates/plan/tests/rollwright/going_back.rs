@@ -75,11 +75,11 @@ fn an_abort_of_what_is_reverted_opens_no_record() {
     world.set_template(template("c"));
     failing::play(&mut world, 700, &["c"]);
     let records = |world: &World| world.observed.workload.status.ours.history.id;
-    let (before, because) = (records(&world), |world: &World| target(world).unwrap().reason.clone());
-    assert_eq!(because(&world), "Reverted");
+    let (before, reason) = (records(&world), |world: &World| target(world).unwrap().reason.clone());
+    assert_eq!(reason(&world), "Reverted");
     world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
     failing::play(&mut world, 60, &["c"]);
-    assert_eq!((records(&world), because(&world).as_str()), (before, "Aborted"));
+    assert_eq!((records(&world), reason(&world).as_str()), (before, "Aborted"));
 }
 
 /// A canary that came back to the steps it had left made a good revision one that its user had put aside: the next
@@ -104,7 +104,7 @@ fn a_canary_that_never_left_its_steps_puts_nothing_aside() {
 /// Without replicas, a ReplicaSet that had failed was kept as long as its controller reported its last pods. Once there
 /// were replicas again, it got most of them.
 #[test]
-fn what_failed_is_not_kept_because_its_last_pods_are_still_reported() {
+fn last_pods_that_are_still_reported_do_not_keep_what_failed() {
     for (available, reported) in [(10, 10), (0, 10), (0, 0)] {
         let mut world = stepped(10, &["30%/promoted"]);
         for (name, revision) in [("web-a", 1), ("web-b", 2)] {

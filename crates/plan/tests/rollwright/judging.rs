@@ -15,7 +15,7 @@ use crate::rollwright::pinning::{complete, count, says, target};
 use crate::world::{Kstatus, World, set, template};
 
 #[test]
-fn neither_a_pause_nor_stay_nor_a_size_of_zero_is_judged() {
+fn neither_a_pause_nor_continue_nor_a_size_of_zero_is_judged() {
     let frozen: [fn(&mut World); 4] = [
         |world| world.observed.workload.paused = true,
         |world| world.observed.workload.replicas = 0,
@@ -368,7 +368,7 @@ fn what_has_failed_is_not_cancelled_by_an_abort() {
     assert!(end.message.unwrap().contains("restarted 3 times or more"));
 }
 
-/// Somebody turns Revert into Pause: the revert is over, and the declared revision is not rolled out all the same.
+/// Somebody turns Revert into Stop: the revert is over, and the declared revision is not rolled out all the same.
 #[test]
 fn a_revert_that_ends_in_a_hold_is_not_reported_as_a_rollout() {
     let mut world = good(FailureAction::Revert);

@@ -24,7 +24,7 @@ fn an_edited_list_goes_on_where_what_runs_has_room() {
         play(&mut world, 50, &[]);
         assert_eq!(sizes(&world), path, "{list:?}");
     }
-    // The pauses of the list hold immediately.
+    // What the steps of the new list wait for holds immediately.
     let mut world = stepped(10, &["30%/promoted"]);
     world.set_template(template("c"));
     play(&mut world, 30, &[]);

@@ -233,7 +233,7 @@ fn an_upgrade_opens_no_record_and_the_next_rollout_is_the_first() {
     let mut told = told();
     told.settle();
     let ours = &mut told.world.observed.workload.status.ours;
-    (ours.rollout, ours.history) = (None, Default::default());
+    (ours.rollout, ours.history, ours.outline) = (None, Default::default(), None);
     told.history.clear();
     assert!(!told.reconcile(), "no write of its own");
     told.world.set_template(template("b"));

@@ -1,4 +1,4 @@
-//! The end of a timed pause at a step (SP-5).
+//! The end of a timed wait at a step (SP-5).
 
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
@@ -19,9 +19,9 @@ fn without_surge(list: &[&str]) -> World {
     world
 }
 
-/// SP-5: whole seconds are stored, and none of a pause is lost by that.
+/// SP-5: whole seconds are stored, and none of a wait is lost by that.
 #[test]
-fn a_pause_is_not_shorter_than_its_seconds() {
+fn a_wait_is_not_shorter_than_its_seconds() {
     let mut world = without_surge(&["3/1"]);
     world.now += SignedDuration::from_millis(900);
     while play(&mut world, 1, &[]).events.iter().all(|event| event.reason != "StepReached") {}
@@ -32,7 +32,7 @@ fn a_pause_is_not_shorter_than_its_seconds() {
     assert!(!world.plan().actions.is_empty(), "the second is over");
 }
 
-/// The API allows one condition; the planner, several.
+/// A step may have `approval` and `waitSeconds`.
 #[test]
 fn a_step_with_two_conditions_waits_for_both() {
     let mut world = without_surge(&["3/60"]);
@@ -78,9 +78,9 @@ fn a_kill_at_the_end_of_a_rest_does_not_let_the_kept_set_grow_again() {
     }
 }
 
-/// SP-5: at R = 0 the time stands still, and no second of the pause is lost by that either.
+/// SP-5: at R = 0 the time stands still, and no second of the wait is lost by that either.
 #[test]
-fn a_pause_that_stood_still_has_its_whole_time() {
+fn a_wait_that_stood_still_has_its_whole_time() {
     let mut world = without_surge(&["3/10"]);
     let wait = |world: &mut World, milliseconds| {
         world.now += SignedDuration::from_millis(milliseconds);

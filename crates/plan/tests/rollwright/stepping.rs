@@ -13,11 +13,11 @@ use crate::world::{Kstatus, World, ours, set, template};
 /// Steps as `updated`, or `updated/promoted`, or `updated/seconds`.
 pub(crate) fn steps(list: &[&str]) -> Vec<UpdateStep> {
     let step = |text: &&str| {
-        let (updated, pause) = text.split_once('/').unwrap_or((text, ""));
-        let promoted = (pause == "promoted").then_some(Until::Promoted);
+        let (updated, wait) = text.split_once('/').unwrap_or((text, ""));
+        let promoted = (wait == "promoted").then_some(Until::Promoted);
         UpdateStep {
             updated: updated.parse().map_or(IntOrPercent::Text(updated.to_owned()), IntOrPercent::Int),
-            until: promoted.or(pause.parse().ok().map(Until::Seconds)).into_iter().collect(),
+            until: promoted.or(wait.parse().ok().map(Until::Seconds)).into_iter().collect(),
         }
     };
     list.iter().map(step).collect()
@@ -148,7 +148,7 @@ fn a_rollout_waits_at_a_step_for_its_time() {
     assert_ne!(play(&mut world, 1, &[]).writes, 0);
 }
 
-/// The last two have no pause.
+/// The rollout does not wait at the last two.
 #[test]
 fn a_rollout_goes_on_to_the_end() {
     let mut world = example();
@@ -386,7 +386,8 @@ fn with_one_replica_a_person_promotes_and_time_has_no_effect() {
     world.set_template(template("c"));
     let played = play(&mut world, 20, &[]);
     assert_eq!((played.path.last().unwrap().as_str(), count(&played.events, "StepReached")), ("1+0", 2));
-    assert!(reconciling(&world).contains("waitSeconds has no effect"), "{}", reconciling(&world));
+    let text = reconciling(&world);
+    assert!(text.contains("steps with waitSeconds alone do not wait"), "{text}");
     promote(&mut world, "3/75%");
     assert_eq!(play(&mut world, 20, &[]).path[1..], ["1+1", "0+1"]);
     // A rollout that has begun continues.

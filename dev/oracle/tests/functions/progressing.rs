@@ -49,7 +49,7 @@ pub(crate) fn requeue(input: &Value) -> Answer {
     let (replicas, generation) = (input["replicas"].as_i64().unwrap(), input["generation"].as_i64().unwrap());
     let deadline = snapshot::workload(input).progress_deadline_seconds;
     let requeue = deadline.map_or(Requeue::OnChange, |deadline| {
-        status.requeue_after(replicas, generation, deadline, now(input))
+        status.requeue_after(status.is_complete(replicas, generation), deadline, now(input))
     });
     match (requeue, requeue.time()) {
         (Requeue::Again, _) => json!({ "returned": 0, "requeueAfterSeconds": 0 }),

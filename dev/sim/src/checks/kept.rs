@@ -4,8 +4,8 @@ use plan::ReplicaSet;
 
 use crate::checks::steps::stepped;
 use crate::checks::{Accepted, Verdict};
-use crate::verdict::{self, inferred, is_aside, ran_last, revision};
-use crate::walk::{remembered, word};
+use crate::verdict::{self, inferred, is_aside, is_on_its_way, ran_last, revision};
+use crate::walk::{serves, word};
 
 /// SP-3: of the old ReplicaSets that serve, the good one that ran last and was not put aside is kept, or a newer one
 /// that was in its bake.
@@ -31,20 +31,18 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     let by_run = |set: &&ReplicaSet| (!is_aside(&sets, set, Some(&new.uid)), ran_last(set));
     let newest = serving().filter(|set| verdict::says(set, "Good")).max_by_key(by_run);
     // One that failed is the last to be kept, and one that never left its steps the last but one.
-    let rank = |set: &ReplicaSet| {
-        let is_on_its_way = remembered(set).is_some_and(|steps| steps.get("step").is_some());
-        (!verdict::says(set, "Failed"), !is_on_its_way)
-    };
+    let rank = |set: &ReplicaSet| (!verdict::says(set, "Failed"), !is_on_its_way(set));
     let available = |set: &&ReplicaSet| set.status.available > 0;
     let best = serving().filter(available).map(rank).max();
     let most = serving().filter(|set| best.is_none_or(|best| rank(set) == best));
     let most = most.map(|set| set.status.available).max().unwrap_or(0);
+    if view.workload.replicas == 0 && !serves(&sets, new) {
+        return Some(kept_while_idle(set, new, &sets));
+    }
     let is_inferred = inferred(olds(), new).is_some_and(|inferred| inferred.name == kept);
     Some(match newest {
         Some(good) if good.name == kept || bakes && ran_last(set) > ran_last(good) => Ok(()),
         Some(good) => Err(format!("{kept} is kept, and {} is good and has pods", good.name)),
-        // Without replicas, the pods that are still reported decide nothing.
-        None if view.workload.replicas == 0 && !verdict::says(set, "Failed") => Ok(()),
         None if bakes || is_inferred || most == 0 => Ok(()),
         None if has_pods(set)
             && set.status.available == most
@@ -54,4 +52,22 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
         }
         None => Err(format!("{kept} is kept, and another one has more available pods")),
     })
+}
+
+/// Without replicas, the pods that are still reported decide nothing: the good one that ran last is kept, or one that
+/// did not fail. One that was put aside, or never left its steps, gives the canary steps only where it is good.
+fn kept_while_idle(kept: &ReplicaSet, new: &ReplicaSet, sets: &[&ReplicaSet]) -> Verdict {
+    let is_aside = |set: &ReplicaSet| is_aside(sets, set, Some(&new.uid));
+    let olds = sets.iter().filter(|set| set.uid != new.uid && !set.deleting);
+    let best =
+        olds.filter(|set| verdict::says(set, "Good") && !is_aside(set)).max_by_key(|set| ran_last(set));
+    let may_be = !verdict::says(kept, "Failed") && !is_aside(kept) && !is_on_its_way(kept);
+    match best {
+        Some(best) if best.name == kept.name => Ok(()),
+        Some(best) if !may_be => Err(format!("{} is kept, and {} is good", kept.name, best.name)),
+        None if !may_be && !verdict::says(kept, "Good") => {
+            Err(format!("{} is kept, and never served", kept.name))
+        }
+        _ => Ok(()),
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plan::intstr::IntOrPercent;
 use plan::keys::{HASH_LABEL, RETRY, condition, reason};
-use plan::{FailureAction, FailurePolicy, ReplicaSet, Strategy, Workload};
+use plan::{FailureAction, FailurePolicy, ReplicaSet, Strategy, Trigger, Workload};
 
 use crate::actor::Actor;
 use crate::checks::steps::{is_current, resized, stepped};
@@ -52,10 +52,11 @@ pub(crate) struct Meant {
     because: Option<String>,
     /// How often anybody else than the operator has written something, an edit of the way excepted (UM-6).
     acts: u64,
-    /// The record that began last, and of what.
-    record: Option<(i64, Rollout)>,
-    /// Whether it still runs; if it ended because the rollout was late, the list of steps of that time.
+    /// The record that began last: its id, of what it is, and how it began.
+    record: Option<(i64, Rollout, Beginning)>,
+    /// Whether the record still runs.
     is_open: bool,
+    /// The list of steps when the record ended, if that was because the rollout was late.
     late_at: Option<Vec<IntOrPercent>>,
 }
 
@@ -66,6 +67,9 @@ struct Rollout {
     instead: Option<String>,
     acts: u64,
 }
+
+/// The revision before, and why the rollout began.
+type Beginning = (Option<i64>, Option<Trigger>);
 
 impl Setting {
     fn of(workload: &Workload) -> Self {
@@ -152,18 +156,25 @@ impl Meant {
             return None;
         };
         self.is_open = true;
-        if self.record.as_ref().is_some_and(|(id, _)| *id == record.id) {
+        if self.record.as_ref().is_some_and(|(id, ..)| *id == record.id) {
             return None;
         }
         let is_new_way = self.late_at.take().is_some_and(|known| known != list(&workload.steps));
         let goes_on = is_new_way && record.rest_start_time.is_some();
         let instead = workload.status.ours.target.as_ref().map(|target| target.hash.clone());
         let rollout = Rollout { revision: record.revision, instead, acts: self.acts };
-        let (id, revision) = (record.id, record.revision);
-        let (before, known) = self.record.replace((id, rollout)).filter(|(_, it)| it.revision == revision)?;
-        let is_twice = self.record.as_ref().is_some_and(|(_, now)| *now == known);
+        let (id, revision, began) = (record.id, record.revision, (record.from, record.trigger));
+        let last = self.record.replace((id, rollout, began));
+        let (before, known, began_before) = last.filter(|(_, it, _)| it.revision == revision)?;
+        let is_twice = self.record.as_ref().is_some_and(|(_, now, _)| *now == known);
         let text = || format!("revision {revision} has records {before} and {id} of one rollout");
-        Some(if is_twice && !goes_on { Err(text()) } else { Ok(()) })
+        Some(if is_twice && !goes_on {
+            Err(text())
+        } else if is_twice && began != began_before {
+            Err(format!("{}: one began as {began_before:?}, and the other as {began:?}", text()))
+        } else {
+            Ok(())
+        })
     }
 
     /// No record runs: if the last one has just ended, was that because the rollout was late?
@@ -211,7 +222,7 @@ impl Meant {
             return None;
         }
         let step = bound.before.max(bound.step);
-        if step >= end(steps) {
+        if step >= end(steps) && write.view().is_scaling() {
             // All pods may be new, and a change of R is distributed with the surge (S8).
             return None;
         }
@@ -294,11 +305,12 @@ fn is_excused(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     let is_asked_for = view.running_set().is_some_and(|running| running.set.uid == set.uid);
     // While two of them have pods, both follow R under a pin.
     let is_scaled = view.is_scaling() && pin(&view.workload).is_some();
-    let stays = view.workload.failure_policy.as_ref().is_some_and(|it| it.action == FailureAction::Continue);
+    let continues =
+        view.workload.failure_policy.as_ref().is_some_and(|it| it.action == FailureAction::Continue);
     // Where nothing is good, what the steps keep is all that serves.
     let is_good = |truth: &SetTruth| says(&truth.set, "Good") && truth.active > 0;
     let is_all_there_is = || !write.truth.owned().any(is_good) && is_kept(write, set);
-    let without_rules = stays && view.workload.steps.is_empty();
+    let without_rules = continues && view.workload.steps.is_empty();
     is_asked_for || view.is_held() || is_scaled || without_rules || is_all_there_is()
 }
 

@@ -141,22 +141,22 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let is_aside = |set: &ReplicaSet| verdict::is_aside(&sets, set, Some(&new.uid));
     // While there are no replicas, pods that are about to end count for nothing: what they are of gets pods again later,
     // unless it never served, or a user does not want it.
-    let is_idle = view.workload.replicas == 0;
+    let is_idle = view.workload.replicas == 0 && !serves;
     let has_run = |set: &ReplicaSet| {
         !set.deleting && !verdict::says(set, "Failed") && !verdict::is_on_its_way(set) && !is_aside(set)
     };
     let counts = |other: &SetView| {
         let (set, status) = (&other.set, &other.set.status);
-        let does_serve = if is_idle { has_run(set) } else { !is_good || status.available > 0 };
-        let has_pods = is_idle || set.size > 0 || status.replicas > 0;
-        has_pods && (!serves && does_serve || verdict::says(set, "Good"))
+        if is_idle {
+            return has_run(set) || verdict::says(set, "Good");
+        }
+        let does_serve = !serves && (!is_good || status.available > 0);
+        (set.size > 0 || status.replicas > 0) && (does_serve || verdict::says(set, "Good"))
     };
     let other = others.find(|other| counts(other));
-    Some(
-        other.map_or(Ok(()), |other| {
-            Err(format!("{} has no steps, and {} has pods", new.name, other.set.name))
-        }),
-    )
+    Some(other.map_or(Ok(()), |other| {
+        Err(format!("{} has no steps, and {} could keep pods", new.name, other.set.name))
+    }))
 }
 
 /// Whether a ReplicaSet served before it was declared.
@@ -238,7 +238,7 @@ fn view_sizes<'a>(view: &'a View, new: &'a ReplicaSet) -> impl Iterator<Item = (
     view.owned().map(|set| (set.set.uid == new.uid, set.size))
 }
 
-/// SP-3, SP-5, SP-8: a status that reports a rest is true: the sizes are those of the step, which has a pause, and what
+/// SP-3, SP-5, SP-8: a status that reports a rest is true: the sizes are those of the step, which waits, and what
 /// runs is available.
 pub(super) fn rest_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let Some(Action::WriteStatus(status)) = write.action() else { return None };

@@ -117,7 +117,7 @@ pub(super) fn failure_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let is_declared = view.new_set().is_some_and(|new| new.set.uid == said.set.uid);
     let excuses = [
         (!is_declared, "it is not declared"),
-        (policy.action == FailureAction::Continue, "the policy is to stay"),
+        (policy.action == FailureAction::Continue, "the policy is to continue"),
         (said.was("Good"), "it is good"),
         (workload.paused, "it is paused"),
         (workload.deleting, "the Deployment is being deleted"),

@@ -18,7 +18,7 @@ fn facts_of_revert() -> Facts {
 fn facts_of_hold() -> Facts {
     let mut facts = returning([0, 2, 1]);
     let source = facts.source.as_mut().expect("ours");
-    source.body["spec"]["failurePolicy"] = json!({"action": "Pause"});
+    source.body["spec"]["failurePolicy"] = json!({"action": "Stop"});
     source.body["status"]["revision"] = json!(3);
     source.body["status"]["conditions"] = json!([
         {"type": "Stalled", "status": "True", "reason": "RolloutFailed", "message": "blocked: it failed"},
@@ -65,7 +65,10 @@ fn with_consent_the_policy_goes_first_and_no_copy_has_it() {
 #[test]
 fn a_request_to_abort_goes_too() {
     for (policy, removed) in [
-        (json!({"action": "Stay"}), "remove spec.failurePolicy and the annotation rollwright.dev/abort from"),
+        (
+            json!({"action": "Continue"}),
+            "remove spec.failurePolicy and the annotation rollwright.dev/abort from",
+        ),
         (Value::Null, "remove the annotation rollwright.dev/abort from"),
     ] {
         let mut facts = Facts { accepts_declared: true, ..facts_of_revert() };

@@ -4,7 +4,7 @@ use super::*;
 
 fn facts_with_steps() -> Facts {
     let mut facts = returning([0, 0, 3]);
-    let limits = json!({"maxSurge": 1, "steps": [{"updated": 1}], "skipStepsFor": "None"});
+    let limits = json!({"maxSurge": 1, "steps": [{"updated": 1}], "skipStepsFor": "Nothing"});
     facts.source.as_mut().expect("ours").body["spec"]["strategy"] =
         json!({"type": "RollingUpdate", "rollingUpdate": limits});
     facts
