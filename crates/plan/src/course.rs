@@ -81,14 +81,19 @@ pub(crate) fn course(view: View<'_>) -> Course {
     let Judgment { inferred, fallback, ruling, .. } = judgment;
     let Advanced { fresh, stage, memory, due } = advanced;
     // What the steps add to a verdict on the declared ReplicaSet is one write with it.
-    let declared = memory.or(ruling.memory.map(|memory| (memory, Vec::new())));
-    let declared =
-        view.sets.declared.zip(declared).map(|(set, (memory, events))| Note { set, memory, events });
-    let is_verdict_due = declared.as_ref().is_some_and(|note| note.memory.shown == Proof::Failed)
+    let declared = memory.or_else(|| ruling.memory.map(|memory| Box::new((*memory, Vec::new()))));
+    let declared = view.sets.declared.zip(declared);
+    let is_verdict_due = declared.as_ref().is_some_and(|(_, noted)| noted.0.shown == Proof::Failed)
         && view.workload().pin_in_force().is_none();
+    let mut notes = pins;
     // A ReplicaSet has one note: what a pin adds to one that is inferred has all of that.
-    let inferred = inferred.filter(|note| pins.iter().all(|pin| pin.set != note.set));
-    let notes: Vec<Note> = inferred.into_iter().chain(pins).chain(declared).collect();
+    if let Some(note) = inferred.filter(|note| notes.iter().all(|pin| pin.set != note.set)) {
+        notes.insert(0, *note);
+    }
+    if let Some((set, noted)) = declared {
+        let (memory, events) = *noted;
+        notes.push(Note { set, memory, events });
+    }
     Course {
         situation: situation.at(stage),
         hold: newer.map(Hold::NewerSpec).or(is_verdict_due.then_some(Hold::Verdict)),

@@ -28,7 +28,7 @@ pub(crate) struct Advanced {
     /// Where the declared revision is, if it runs and has steps.
     pub(crate) stage: Option<Stage>,
     /// What the declared ReplicaSet has to remember, with what is reported then, if that is news.
-    pub(crate) memory: Option<(Memory, Vec<Event>)>,
+    pub(crate) memory: Option<Box<(Memory, Vec<Event>)>>,
     /// When the wait at the step ends by itself.
     pub(crate) due: Option<Timestamp>,
 }
@@ -47,12 +47,13 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
         let stage = position.map(|position| rollout.stage(position));
         // A revision that is retried begins again among its steps, in the write of the retry (SP-9).
         let retried = judgment.ruling.memory.clone().filter(|_| judgment.ruling.is_retried);
-        let memory = retried.map(|memory| (Memory { walk: fresh.walk.clone(), ..memory }, Vec::new()));
+        let begun = |memory: Box<Memory>| (Memory { walk: fresh.walk.clone(), ..*memory }, Vec::new());
+        let memory = retried.map(begun).map(Box::new);
         return Advanced { fresh, stage, memory, due: None };
     }
     let Some(set) = sets.declared().filter(|_| runs) else { return Advanced::default() };
     let ruled = judgment.ruling.memory.clone();
-    let stored = ruled.unwrap_or_else(|| Memory::known(set));
+    let stored = ruled.map_or_else(|| Memory::known(set), |memory| *memory);
     if is_proven && (good_skips_steps || stored.walk.is_none()) {
         return Advanced::default();
     }
@@ -78,10 +79,10 @@ impl<'a> Rollout<'a> {
         advance.go_on(is_held);
         let Advance { position, memory, events, .. } = advance;
         let memory = Memory { walk: Some(Walk::At(position.clone())), ..memory };
-        self.at_stage(&position, (memory != *stored).then_some((memory, events)))
+        self.at_stage(&position, (memory != *stored).then(|| Box::new((memory, events))))
     }
 
-    fn at_stage(self, position: &Position, memory: Option<(Memory, Vec<Event>)>) -> Advanced {
+    fn at_stage(self, position: &Position, memory: Option<Box<(Memory, Vec<Event>)>>) -> Advanced {
         // The time of a step that was reached runs, whatever happens to sizes meanwhile.
         let rest = position.rest.filter(|rest| rest.stopped.is_none());
         let wait = rest.and_then(|rest| self.wait(self.step(position), rest));

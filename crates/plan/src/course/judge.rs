@@ -31,8 +31,8 @@ const NO_POLICY: FailurePolicy = FailurePolicy {
 pub(crate) struct Judgment {
     /// What each of the owned ReplicaSets remembers, in their order; those that are missing are unproven.
     memories: Vec<Option<Memory>>,
-    /// Memory of a ReplicaSet that is good by what runs.
-    pub(crate) inferred: Option<Note>,
+    /// Memory of a ReplicaSet that is good by what runs. What is large and rare has a box: each plan moves these values.
+    pub(crate) inferred: Option<Box<Note>>,
     /// Index of the good ReplicaSet that ran last, the declared one aside.
     pub(crate) fallback: Option<usize>,
     /// The ruling on the declared ReplicaSet.
@@ -43,7 +43,7 @@ pub(crate) struct Judgment {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ruling {
     /// What the ReplicaSet has to remember, if that is news.
-    pub(crate) memory: Option<Memory>,
+    pub(crate) memory: Option<Box<Memory>>,
     /// How it failed, by the verdict that is stored.
     pub(crate) failure: Failure,
     /// Whether it is retried by this reconcile.
@@ -114,7 +114,7 @@ pub(crate) fn judge(view: View<'_>) -> Judgment {
     let memories = sets.all.iter().enumerate().map(memory).collect();
     let mut judgment = Judgment { memories, ..Judgment::default() };
     if (0..sets.all.len()).all(|set| judgment.of(set) == Proof::Unproven) {
-        judgment.inferred = infer(sets, &judgment);
+        judgment.inferred = infer(sets, &judgment).map(Box::new);
     }
     if let Some(note) = &judgment.inferred
         && let Some(memory) = judgment.memories.get_mut(note.set)
@@ -167,7 +167,7 @@ fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling
     if let Some(abort) = abort {
         let (shown, abort) = (Proof::Failed, Some(abort));
         let memory = Memory { shown, cause: None, is_aborted: true, abort, retry, ..known };
-        return Some(Ruling { failure, memory: Some(memory), ..Ruling::default() });
+        return Some(Ruling { failure, memory: Some(Box::new(memory)), ..Ruling::default() });
     }
     // A time in the future means that the clock was set back.
     let retried = known.retried.filter(|retried| *retried <= view.now);
@@ -181,7 +181,7 @@ fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling
             let promote = asked(PROMOTE).or(known.promote);
             let (abort, retried) = (known.abort, Some(whole_seconds(view.now)));
             let fresh = Memory::fresh(workload, revision, &Fresh::default(), view.now);
-            let memory = Some(Memory { abort, retry, promote, retried, ..fresh });
+            let memory = Some(Box::new(Memory { abort, retry, promote, retried, ..fresh }));
             Ruling { is_retried, memory, ..ruling }
         }
         (Proof::Unproven, Some(policy)) => {
@@ -206,8 +206,8 @@ fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> 
         let retried = Some(whole_seconds(case.now));
         // So do restarts: those of the outage do not count.
         let since = memory.since.and(retried);
-        let memory = Some(Memory { has_outage, retried, since, restarts_before: None, ..memory });
-        return Ruling { memory, retried, ..ruling };
+        let memory = Memory { has_outage, retried, since, restarts_before: None, ..memory };
+        return Ruling { memory: Some(Box::new(memory)), retried, ..ruling };
     }
     let memory = Memory { has_outage, ..memory };
     if is_judged
@@ -215,7 +215,7 @@ fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> 
         && let Some(cause) = case.failure()
     {
         let memory = Memory { shown: Proof::Failed, cause: Some(cause), ..memory };
-        return Ruling { memory: Some(memory), ..ruling };
+        return Ruling { memory: Some(Box::new(memory)), ..ruling };
     }
     let due = if is_judged { case.due() } else { None };
     let needs_evidence = is_judged && case.needs_evidence();
@@ -225,13 +225,13 @@ fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> 
     };
     let end = bake.as_ref().map(|bake| baked_at(bake, case.policy));
     if end.is_some_and(|end| end <= case.now && case.has_enough() && is_read(end)) {
-        let memory = Some(Memory { shown: Proof::Good, ..memory });
+        let memory = Some(Box::new(Memory { shown: Proof::Good, ..memory }));
         return Ruling { memory, needs_evidence, due, ..ruling };
     }
     let due = due.into_iter().chain(end.filter(|end| *end > case.now)).min();
     // A request to retry what has not failed means nothing: it is remembered with the verdict.
     let memory = Memory { retry: known.retry.clone(), ..memory };
-    let memory = (memory != *known).then_some(memory);
+    let memory = (memory != *known).then(|| Box::new(memory));
     Ruling { memory, needs_evidence, bake, due, ..ruling }
 }
 
