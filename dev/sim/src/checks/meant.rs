@@ -134,6 +134,11 @@ impl Meant {
             declared.into_iter().for_each(|declared| _ = self.aside.remove(&declared.set.uid));
         }
         self.because = because;
+        let bound = truth.bounds.bound.as_ref().zip(steps(workload));
+        if let Some((bound, _)) = bound.filter(|(bound, steps)| bound.step >= end(steps)) {
+            // One that may have come to the end of its steps is no canary any more, even if it is declared again.
+            self.canaries.remove(&bound.uid);
+        }
     }
 
     fn count(&mut self, workload: &Workload, is_asked: bool, actor: Actor) {
