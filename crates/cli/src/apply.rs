@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::cluster::{Cluster, Deployment, FIELD_MANAGER, body};
 use crate::failure::Failure;
+use crate::name;
 
 /// Why a manifest was not applied.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +44,7 @@ pub(crate) async fn applied(cluster: &Cluster, object: &Value, dry_run: bool) ->
     if name.is_empty() {
         return Err(Failure::Usage("metadata.name: a Deployment needs a name".to_owned()));
     }
+    let name = name::of_object("Deployment", name)?;
     let params = PatchParams { dry_run, ..PatchParams::apply(FIELD_MANAGER).force() };
     let patched = cluster.deployments(flavour).patch(name, &params, &Patch::Apply(object)).await?;
     Ok(Deployment { flavour, body: body(patched) })

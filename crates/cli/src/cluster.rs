@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::args::connection::Connection;
 pub(crate) use crate::deployment::{Deployment, kind_and_group};
 use crate::failure::{Failure, explain};
-use crate::name::Named;
+use crate::name::{self, Named};
 
 /// The name of this client in `metadata.managedFields`. Flux takes over the fields of every manager with a name that
 /// begins with `kubectl`, so this one does not.
@@ -62,7 +62,7 @@ impl Cluster {
         if connection.request_timeout > Duration::ZERO {
             config.connect_timeout = Some(connection.request_timeout);
         }
-        let namespace = config.default_namespace.clone();
+        let namespace = name::of_namespace(&config.default_namespace)?.to_owned();
         let is_without_authority = config.root_cert.is_none();
         let client = Client::try_from(config).map_err(|error| failed(is_without_authority, &error))?;
         Ok(Self { client, namespace })

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::containers::{self, Container};
 use crate::failure::Failure;
+use crate::name;
 use crate::output::clean;
 
 /// The change of a variable.
@@ -66,7 +67,8 @@ pub(crate) fn source(word: &str) -> Result<Source, Failure> {
         _ => return Err(Failure::Usage(format!("--from {word}: must be configmap/NAME or secret/NAME"))),
     };
     let name = word.split_once('/').map(|(_, name)| name).unwrap_or_default();
-    Ok(Source { is_secret, name: name.to_owned() })
+    let kind = if is_secret { "secret" } else { "configmap" };
+    Ok(Source { is_secret, name: name::of_object(kind, name)?.to_owned() })
 }
 
 /// One variable for each key, or for those that are wanted; each refers to the key, so that a

@@ -1,6 +1,7 @@
 //! Names of Deployments as people type them: `web`, `deploy/web`, `deployment.rollwright.dev/web`,
 //! `deployment web`.
 
+use admission::names;
 use plan::Flavour;
 
 use crate::failure::Failure;
@@ -30,7 +31,26 @@ fn named(kind: &str, name: &str) -> Result<Named, Failure> {
     if name.is_empty() || name.contains('/') {
         return Err(Failure::Usage(format!("\"{kind}/{name}\" lacks a name; write {kind}/NAME")));
     }
-    Ok(Named { flavour, name: name.to_owned() })
+    Ok(Named { flavour, name: of_object(kind, name)?.to_owned() })
+}
+
+/// A name of an object that somebody typed. The client puts it into the path of a request as it is, so with `?` or `/`
+/// in it, the request would be another one.
+pub(crate) fn of_object<'a>(kind: &str, name: &'a str) -> Result<&'a str, Failure> {
+    valid(kind, name, &names::subdomain(name))
+}
+
+/// The same for the name of a namespace.
+pub(crate) fn of_namespace(name: &str) -> Result<&str, Failure> {
+    valid("namespace", name, &names::dns_label(name))
+}
+
+fn valid<'a>(kind: &str, name: &'a str, wrong: &[String]) -> Result<&'a str, Failure> {
+    if wrong.is_empty() {
+        Ok(name)
+    } else {
+        Err(Failure::Usage(format!("{kind} \"{name}\": {}", wrong.join(", "))))
+    }
 }
 
 /// The API that a kind names; none if it could be both.
@@ -82,5 +102,15 @@ mod tests {
         {
             assert_eq!(parsed(wrong), None, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn no_name_leads_to_another_request() {
+        for wrong in ["hello?dryRun=All", "a/b", "..", "a%2fb", "a#b", "a b", "Web", ""] {
+            assert_eq!(parsed(&[wrong]), None, "{wrong}");
+            assert_eq!(parsed(&["rwd", wrong]), None, "{wrong}");
+            assert!(matches!(of_namespace(wrong), Err(Failure::Usage(_))), "{wrong}");
+        }
+        assert!(of_namespace("team-a").is_ok());
     }
 }

@@ -106,7 +106,7 @@ fn plain(word: &str) -> Result<&str, Failure> {
     if name.is_empty() || name.contains('/') {
         return Err(Failure::Usage(format!("\"{word}\" lacks a name; write rc/NAME")));
     }
-    Ok(name)
+    crate::name::of_object("rc", name)
 }
 
 /// Who is updated to whom; it stays the same for the whole run.
