@@ -56,7 +56,7 @@ pub(crate) fn ceiling(steps: &[UpdateStep], step: usize, replicas: i64) -> i64 {
     until_then.map(|step| pods(&step.updated, replicas).clamp(0, all_but_one)).max().unwrap_or(0)
 }
 
-/// The first step that allows this number of pods.
+/// The first step with room for these pods.
 pub(crate) fn first_with(steps: &[UpdateStep], size: i64, replicas: i64) -> usize {
     (0..end(steps)).find(|step| ceiling(steps, *step, replicas) >= size).unwrap_or(end(steps))
 }
@@ -206,8 +206,9 @@ impl Bounds {
         let mut bound = match kept.filter(is_same) {
             Some(known) => known,
             None => {
-                // A way back to a ReplicaSet that serves takes none of its pods (SP-9).
-                let is_new = had_steps && (was_there || !serves(sets, set));
+                // What serves, or is retried while no other one has pods, loses none (SP-9).
+                let is_alone = || sets.iter().all(|other| other.uid == set.uid || other.size == 0);
+                let is_new = had_steps && if was_there { !is_alone() } else { !serves(sets, set) };
                 Bound::fresh(workload, steps, (set, number, before), (is_new, was_there))
             }
         };
@@ -354,11 +355,7 @@ impl Bound {
 
 /// What a write at a rest may be about.
 fn form(workload: &Workload, sets: &[&ReplicaSet]) -> Vec<String> {
-    let of_set = |set: &&ReplicaSet| {
-        let status = &set.status;
-        let counts = (status.replicas, status.ready, status.available, status.terminating);
-        format!("{} {} {counts:?} {:?} {}", set.uid, set.size, status.failure, status.observed_generation)
-    };
+    let of_set = |set: &&ReplicaSet| format!("{} {} {:?}", set.uid, set.size, set.status);
     sets.iter().map(of_set).chain([format!("{} {:?}", workload.generation, workload.annotations)]).collect()
 }
 

@@ -89,7 +89,9 @@ fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
     let is_erased = set.is_some_and(|set| case.known.erased.contains(set.uid()));
     let is_promoted = shown::annotation(after, "rollwright.dev/promote")
         .is_some_and(|text| text.split('/').next() == Some(revision.to_string().as_str()));
-    let is_free = is_good || is_promoted || is_scaled || is_erased;
+    // A verdict is stored before an edited list is followed; until then, the step is that of the list before.
+    let is_edited = !case.known.is_calm(case.now());
+    let is_free = is_good || is_promoted || is_scaled || is_erased || is_edited;
     if to <= from || is_free || shown::replicas(after) == Some(0) {
         return None;
     }

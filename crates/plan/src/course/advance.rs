@@ -111,11 +111,12 @@ impl<'a> Rollout<'a> {
         Fresh { walk: Some(position.map_or(Walk::Without, Walk::At)), promote, promotion }
     }
 
-    /// The position of one that is retried where nothing keeps the other pods any more: its steps still hold.
+    /// The position of one that is retried where nothing keeps the other pods any more: its steps still hold, unless it
+    /// came to their end before it failed.
     fn begun_again(&self, step: usize) -> Option<Position> {
         let index = self.view.sets.declared.filter(|_| self.judgment.ruling.is_retried)?;
         let known = self.judgment.memory(index)?.walk.as_ref()?.position()?;
-        let step = Some(step).filter(|step| *step < self.steps.end());
+        let step = known.step.and(Some(step)).filter(|step| *step < self.steps.end());
         Some(Position { step, list: self.steps.digest(), rest: None, ..known.clone() })
     }
 

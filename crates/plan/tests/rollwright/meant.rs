@@ -347,6 +347,23 @@ fn a_retry_keeps_the_steps_although_the_kept_set_is_gone() {
     assert!(all(&world)[1] <= 3, "{:?}", all(&world));
 }
 
+/// With all pods, the revision never came down to those of its first step, and became late. Found by LV-1.
+#[test]
+fn a_retry_of_what_had_all_pods_has_no_steps_where_nothing_keeps_others() {
+    let mut world = stepped(10, &["30%/promoted"]);
+    promote(&mut world, "3/all");
+    world.set_template(template("c"));
+    play(&mut world, 120, &[]);
+    world.observed.sets.retain(|set| set.size > 0);
+    assert_eq!(all(&world), [10]);
+    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
+    play(&mut world, 30, &[]);
+    assert_eq!(says(&world, "Ready").1, "NoGoodRevision");
+    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
+    play(&mut world, 60, &[]);
+    assert_eq!((all(&world), says(&world, "Ready").1.as_str()), (vec![10], "RolloutComplete"));
+}
+
 /// Found by UM-9 in the simulator: what a good revision was rolled back from was its fallback.
 #[test]
 fn a_way_back_to_a_good_revision_puts_aside_what_it_leaves() {
