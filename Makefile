@@ -38,10 +38,14 @@ e2e-soak: ## Run the end-to-end scenarios N times, and find those that fail now 
 older-library: ## Run an operator that was built against the oldest supported Kubernetes library
 	@$(RUN) older-library
 
-# Builds that control plane once, besides the one of `make test`.
+# Each builds a control plane once, besides the one of `make test`.
 .PHONY: older-kubernetes
-older-kubernetes: ## Run the tests that a real server answers on Kubernetes 1.36
-	@$(RUN) older-kubernetes
+older-kubernetes: older-kubernetes-1.33 older-kubernetes-1.35 ## Run the tests that a real server answers on Kubernetes 1.33 and 1.35
+
+# Not in parallel: both take the machine.
+.NOTPARALLEL: older-kubernetes
+older-kubernetes-%:
+	@KUBERNETES=$* $(RUN) older-kubernetes
 
 # Another build too, of a commit in the history, so a shallow clone does not do.
 .PHONY: upgrade-test

@@ -114,7 +114,7 @@ async fn strategic_patches_work_in_kustomize() {
     kustomization(&directory, true);
     let with = build(&suite, &directory).await;
 
-    let count = suite.corpus().await.len();
+    let count = suite.read(&corpus_text(Flavour::Ours)).await.len();
     let ours: Vec<&Value> = of(&with, Flavour::Ours.api_version()).collect();
     let apps: Vec<&Value> = of(&with, Flavour::Apps.api_version()).collect();
     assert_eq!((ours.len(), apps.len()), (count, count));

@@ -11,14 +11,22 @@ use kube::Client;
 use serde_json::{Deserializer, Value, json};
 use tokio::sync::Mutex;
 
-/// Features that are off by default. With them on, the API server keeps every pod field that its
-/// schema names, so the corpus can be held to all of them.
-const GATES: &str = "--feature-gates=ClusterTrustBundle=true,ClusterTrustBundleProjection=true,\
-    PodCertificateRequest=true,GenericWorkload=true,ContainerStopSignals=true,\
-    CrossNamespaceVolumeDataSource=true";
-/// Those that only the reference knows.
-const NEW_GATES: &str = ",AtomicWriteVolumeUserFields=true,EmptyDirVolumeMode=true,EvictionRequestAPI=true,\
-    GRPCContainerProbeTLS=true,H2CContainerProbe=true,VolumeBindMountOptions=true";
+/// Features that are off by default, by the release that brought them. With them on, the API server keeps every pod
+/// field that its schema names, so the corpus can be held to all of them.
+const GATES: [(&str, &str); 4] = [
+    (
+        "1.33",
+        "ClusterTrustBundle ClusterTrustBundleProjection ContainerStopSignals CrossNamespaceVolumeDataSource \
+         DynamicResourceAllocation ImageVolume PodLevelResources",
+    ),
+    ("1.34", "PodCertificateRequest EnvFiles ContainerRestartRules HostnameOverride"),
+    ("1.35", "GenericWorkload"),
+    (
+        "1.37",
+        "AtomicWriteVolumeUserFields EmptyDirVolumeMode EvictionRequestAPI GRPCContainerProbeTLS H2CContainerProbe \
+         VolumeBindMountOptions",
+    ),
+];
 
 /// The cluster lives as long as a test holds it: a static would never be dropped.
 static CLUSTER: Mutex<Weak<Cluster>> = Mutex::const_new(Weak::new());
@@ -76,6 +84,13 @@ pub(crate) async fn suite_with(definition: &Value) -> Suite {
 
 /// The manifest with the fields that only the reference has.
 pub(crate) const NEW_FIELDS_MANIFEST: &str = "tests/corpus/kubernetes-1.37.yaml";
+/// Manifests of the corpus with fields that an older release does not have, and since when there are all of them.
+const SINCE: [(&str, &str); 4] = [
+    ("kubernetes-1.37.yaml", "1.37"),
+    ("gated.yaml", "1.36"),
+    ("containers.yaml", "1.34"),
+    ("pod-hostname.yaml", "1.34"),
+];
 
 /// Whether the definition in `crds/` has the pod fields of the server's release.
 pub(crate) fn is_reference() -> bool {
@@ -95,8 +110,10 @@ async fn start(definition: &str) -> Cluster {
 }
 
 fn gates() -> String {
-    let new = if is_reference() { NEW_GATES } else { "" };
-    format!("{GATES}{new}")
+    let minor = Release::selected().unwrap().minor;
+    let known = GATES.iter().filter(|(since, _)| *since <= minor);
+    let known = known.flat_map(|(_, names)| names.split(' ')).map(|name| format!("{name}=true"));
+    format!("--feature-gates={}", known.collect::<Vec<_>>().join(","))
 }
 
 /// Waits until the definition is served.
@@ -262,9 +279,9 @@ impl Suite {
         Deserializer::from_str(&output.stdout).into_iter().map(Result::unwrap).collect()
     }
 
-    /// The manifests of the corpus.
+    /// The manifests of the corpus that the server knows all fields of.
     pub(crate) async fn corpus(&self) -> Vec<Value> {
-        self.read(&corpus_text(Flavour::Ours)).await
+        self.read(&accepted_corpus_text(Flavour::Ours)).await
     }
 }
 
@@ -273,9 +290,11 @@ pub(crate) fn corpus_text(flavour: Flavour) -> String {
     text(&manifests("tests/corpus"), flavour)
 }
 
-/// The same without the fields of a release that is newer than the server: its apps/v1 refuses them.
+/// The same without manifests with fields that are newer than the server: its apps/v1 refuses them.
 pub(crate) fn accepted_corpus_text(flavour: Flavour) -> String {
-    let is_newer = |path: &PathBuf| !is_reference() && path.ends_with(NEW_FIELDS_MANIFEST);
+    let release = Release::selected().unwrap();
+    let is_newer =
+        |path: &PathBuf| SINCE.iter().any(|(name, since)| path.ends_with(name) && !release.is_since(since));
     let accepted: Vec<_> = manifests("tests/corpus").into_iter().filter(|path| !is_newer(path)).collect();
     text(&accepted, flavour)
 }

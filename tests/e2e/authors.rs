@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cluster::{Tool, User};
+use cluster::{Release, Tool, User};
 use serde_json::{Value, json};
 
 use crate::command_line::{run, tool};
@@ -46,8 +46,9 @@ fn of(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(image, person)| ((*image).to_owned(), (*person).to_owned())).collect()
 }
 
-/// The policy of the chart, in this namespace, with the operator of this stage.
-async fn note_people(world: &World) -> Outcome {
+/// The policy of the chart, in this namespace, with the operator of this stage. Returns whether the release of
+/// Kubernetes has such policies; for one without, the chart names the first that has.
+async fn note_people(world: &World) -> Outcome<bool> {
     let cluster = &world.stage.cluster;
     let kubeconfig = cluster.kubeconfig(User::Admin);
     let helm = tokio::task::spawn_blocking(|| Tool::helm(kubeconfig)).await??;
@@ -61,10 +62,17 @@ async fn note_people(world: &World) -> Outcome {
     let sets = sets.map(|set| format!("--set={set}"));
     // The namespace's name is too long for a release; its end is random.
     let release = format!("notes-{}", world.namespace.rsplit('-').next().unwrap_or_default());
-    let fixed = ["template", &release, &chart, "--show-only=templates/changed-by.yaml"];
+    let kubernetes = Release::selected()?;
+    let version = format!("--kube-version={}", kubernetes.version());
+    let fixed = ["template", &release, &chart, "--show-only=templates/changed-by.yaml", &version];
     let words: Vec<&str> = fixed.into_iter().chain(sets.iter().map(String::as_str)).collect();
-    let policy = helm.run(&words).await?;
-    world.kubectl.apply(&policy).await?;
+    let policy = helm.run(&words).await;
+    if !kubernetes.is_since("1.36") {
+        let refusal = policy.err().map(|failure| failure.to_string()).unwrap_or_default();
+        ensure(refusal.contains("changedBy.enabled: needs Kubernetes 1.36"), "a refusal", &refusal)?;
+        return Ok(false);
+    }
+    world.kubectl.apply(&policy?).await?;
     let probe = Manifest::new("probe", 1).json(world.flavour).to_string();
     let dry = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
     world
@@ -72,12 +80,15 @@ async fn note_people(world: &World) -> Outcome {
             let shown = world.kubectl.output_of(&dry, &probe).await?;
             until(shown.contains(CHANGED_BY), shown)
         })
-        .await
+        .await?;
+    Ok(true)
 }
 
 /// One user edits, a second one scales, a third one tries to forge the annotation.
 async fn the_person_is_named_and_nobody_can_forge_it(world: World) -> Outcome {
-    note_people(&world).await?;
+    if !note_people(&world).await? {
+        return Ok(());
+    }
     let manifest = Manifest::new("web", 2).annotation(CHANGED_BY, "mallory").json(world.flavour).to_string();
     act_as(&world, "carol", &["apply", "-f", "-"], &manifest).await?;
     same("the creator", person(&world).await?.as_str(), "carol")?;

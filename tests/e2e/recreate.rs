@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cluster::Release;
 use cluster::kubelet::TERMINATE_AFTER_MS;
 use serde_json::{Value, json};
 
@@ -23,7 +24,10 @@ async fn recreate_waits_for_terminating_pods(world: World) -> Outcome {
     world.patch("web", &pods_patch("app:v2", TERMINATE_AFTER_MS, &Value::Null)).await?;
     let waiting = world
         .wait_until("web", "the old pods terminating", |web| {
-            web.is_observed() && web.status("replicas") == 0 && web.status("terminatingReplicas") == 3
+            // Before Kubernetes 1.35, ReplicaSets do not report how many of their pods terminate.
+            let is_silent = !Release::selected().is_ok_and(|release| release.is_since("1.35"));
+            let are_known = is_silent || web.status("terminatingReplicas") == 3;
+            web.is_observed() && web.status("replicas") == 0 && are_known
         })
         .await?;
     let available = waiting.condition("Available");

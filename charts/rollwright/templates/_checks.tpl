@@ -15,6 +15,9 @@
 {{- if and $values.selector $values.watchNamespaces }}
 {{- fail "selector: not together with watchNamespaces; choose namespaces by their labels or by their names" }}
 {{- end }}
+{{- if and $values.changedBy.enabled (semverCompare "<1.36.0-0" .Capabilities.KubeVersion.Version) }}
+{{- fail "changedBy.enabled: needs Kubernetes 1.36 or later, which has MutatingAdmissionPolicies" }}
+{{- end }}
 {{- $lease := include "rollwright.seconds" $values.leaderElection.leaseDuration | int }}
 {{- $renew := include "rollwright.seconds" $values.leaderElection.renewDeadline | int }}
 {{- $retry := include "rollwright.seconds" $values.leaderElection.retryPeriod | int }}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
-use crate::recipe::{Recipe, Release};
+use crate::recipe::{RELEASES, Recipe, Release};
 
 /// Oldest minor version of a `kubectl` on `PATH` that is used; kubectl supports
 /// servers one minor version newer than itself.
@@ -88,9 +88,11 @@ impl Binary {
         path.is_file().then_some(path)
     }
 
-    /// Nothing of a control plane is looked for on `PATH`.
+    /// Nothing of a control plane is looked for on `PATH`, and an older release has its own kubectl.
     fn on_path(self) -> Option<PathBuf> {
-        let path = env::var_os("PATH").filter(|_| matches!(self, Self::Kubectl | Self::Helm))?;
+        let is_reference = || Release::selected().is_ok_and(|release| release == RELEASES[0]);
+        let is_known = self == Self::Helm || self == Self::Kubectl && is_reference();
+        let path = env::var_os("PATH").filter(|_| is_known)?;
         let found = env::split_paths(&path)
             .map(|directory| directory.join(self.name()))
             .find(|path| path.is_file())?;

@@ -275,7 +275,12 @@ impl Cluster {
             ["wait", "customresourcedefinitions", "--all", "--for=condition=Established", "--timeout=30s"];
         // Waiting for nothing would be an error.
         if !kubectl.run(&["get", "customresourcedefinitions", "-o", "name"]).await?.is_empty() {
-            kubectl.run(&wait).await?;
+            // At first a definition has `conditions: null`, which kubectl takes for an error.
+            wait_for("the definitions being established", START_DEADLINE, async || {
+                kubectl.run(&wait).await?;
+                Ok(())
+            })
+            .await?;
         }
         Ok(())
     }

@@ -19,9 +19,12 @@ pub struct Release {
 }
 
 /// The reference comes first; the others are supported.
-pub const RELEASES: [Release; 2] = [
+pub const RELEASES: [Release; 5] = [
     Release { minor: "1.37", modules: ("go.mod", include_str!("../go/go.mod")) },
     Release { minor: "1.36", modules: ("kubernetes-1.36.mod", include_str!("../go/kubernetes-1.36.mod")) },
+    Release { minor: "1.35", modules: ("kubernetes-1.35.mod", include_str!("../go/kubernetes-1.35.mod")) },
+    Release { minor: "1.34", modules: ("kubernetes-1.34.mod", include_str!("../go/kubernetes-1.34.mod")) },
+    Release { minor: "1.33", modules: ("kubernetes-1.33.mod", include_str!("../go/kubernetes-1.33.mod")) },
 ];
 
 impl Release {
@@ -39,6 +42,12 @@ impl Release {
         let known = || RELEASES.map(|release| release.minor).join(", ");
         let found = RELEASES.into_iter().find(|release| release.minor == asked);
         found.ok_or_else(|| Error::UnknownRelease { known: known(), asked })
+    }
+
+    /// Whether it is of this minor version, or newer.
+    #[must_use]
+    pub fn is_since(self, minor: &str) -> bool {
+        self.minor >= minor
     }
 
     /// The full version, for example `v1.37.2`.

@@ -120,6 +120,10 @@ impl Template {
     pub fn without_hash_label(&self) -> Self {
         let Some((root, mut metadata, mut labels)) = self.opened() else { return self.clone() };
         let Some(_) = metadata.remove(LABELS) else { return self.clone() };
+        // Kubernetes before 1.34 adds it to what it stores, as null.
+        if metadata.get(CREATED).is_some_and(|time| time.get() == "null") {
+            metadata.remove(CREATED);
+        }
         labels.remove(HASH_LABEL);
         if !labels.is_empty() {
             metadata.insert(LABELS.to_owned(), raw(&labels));
@@ -167,6 +171,7 @@ impl Serialize for Template {
 
 const METADATA: &str = "metadata";
 const LABELS: &str = "labels";
+const CREATED: &str = "creationTimestamp";
 
 /// The members of an object, each as text.
 type Members = BTreeMap<String, Box<RawValue>>;
