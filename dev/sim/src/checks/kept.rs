@@ -13,8 +13,8 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     let (_, new) = stepped(write)?;
     let view = write.view();
     let kept = word(new, "kept")?;
-    // What is adopted, by no action of a plan, remembers what it kept.
-    write.action()?;
+    // What is adopted, by no action of a plan, remembers what it kept, and another write stores nothing about it.
+    write.action().filter(|_| write.after.is_some_and(|after| after.uid() == new.uid))?;
     if view
         .new_set()
         .is_some_and(|known| known.set.uid == new.uid && word(&known.set, "kept") == Some(kept.clone()))
