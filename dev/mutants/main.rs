@@ -20,7 +20,7 @@ use sim::{Scenario, Settings};
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Seconds that the search for one bug may take.
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 180)]
     seconds: u64,
     /// Threads that search.
     #[arg(long, default_value_t = 2)]
