@@ -179,20 +179,3 @@ async fn it_ends_with_its_command() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("namespace/default"), "{output:?}");
 }
-
-/// The promise is a second and 40 MB, for a release build. This build is slower and larger, since most dependencies are
-/// not optimized, and the machine may be busy: one quick start of three counts.
-#[tokio::test(flavor = "multi_thread")]
-async fn it_is_up_soon_and_small() {
-    let mut fastest = Duration::MAX;
-    for _ in 0..3 {
-        let sandbox = Sandbox::start().await;
-        fastest = fastest.min(sandbox.up_after);
-        sandbox.ok(&["apply", "-f", &place::path("examples")]).await;
-        sandbox.ok(&["wait", "--for=condition=Available", PATIENCE, "rwd", "--all"]).await;
-        if let Some(kilobytes) = sandbox.resident_kilobytes() {
-            assert!(kilobytes < 56 * 1024, "{kilobytes} kB resident");
-        }
-    }
-    assert!(fastest < Duration::from_secs(1), "up after {fastest:?} at best");
-}

@@ -36,8 +36,6 @@ pub(crate) struct Sandbox {
     kubeconfig: PathBuf,
     pub(crate) kubectl: Tool,
     bind_address: String,
-    /// From its start until the server answered.
-    pub(crate) up_after: Duration,
 }
 
 impl Drop for Sandbox {
@@ -87,7 +85,7 @@ impl Sandbox {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let bind_address = bind_address.to_owned();
-        Self { child, kubeconfig, kubectl, bind_address, up_after: begin.elapsed() }
+        Self { child, kubeconfig, kubectl, bind_address }
     }
 
     /// The way in, for a client.
@@ -146,13 +144,6 @@ impl Sandbox {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer
-    }
-
-    /// The memory that the process holds, where the system reports it.
-    pub(crate) fn resident_kilobytes(&self) -> Option<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        line.split_whitespace().next()?.parse().ok()
     }
 }
 
