@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cluster::{RELEASES, Release};
+use cluster::Release;
 use serde_json::{Value, json};
 
 use crate::talk::{Scenario, Talk, scenario};
@@ -130,7 +130,7 @@ async fn columns_of_what_else_there_is(talk: &mut Talk<'_>) {
         table(talk, kind).await;
     }
     // The world has the columns of the reference, and nodes state its version.
-    if Release::selected().unwrap() == RELEASES[0] {
+    if Release::selected().unwrap().is_reference() {
         for kind in ["nodes", "crd"] {
             table(talk, &["get", kind]).await;
             table(talk, &["get", kind, "-o", "wide"]).await;

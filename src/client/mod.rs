@@ -11,6 +11,7 @@ pub(crate) mod unread;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cli::explain;
 use http::{HeaderValue, header};
 use jiff::Timestamp;
 use kube::client::ClientBuilder;
@@ -20,7 +21,6 @@ use kube::{Client, Config};
 use crate::args::ClientArguments;
 use crate::client::lifeline::{Lifeline, SILENCE_MAX};
 use crate::client::pulse::Pulse;
-use crate::client::refusal::explain;
 use crate::serve::metrics::{Metrics, traffic::Traffic};
 
 /// A server that cannot be reached is tried again soon; waiting longer helps nobody.

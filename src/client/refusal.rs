@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use cli::explain;
 use engine::reconcile::Refusal;
 use http::StatusCode;
 use http_body_util::BodyExt as _;
@@ -11,22 +12,6 @@ use kube::core::Status;
 /// As many bytes of the server's words go into conditions, events, and the log. Three conditions and an event may show
 /// them, and an object of 1.5 MB is the largest that the server stores.
 const WORDS_MAX: usize = 2048;
-
-/// An error in one line, with what caused it: the outermost layer alone explains little.
-pub(crate) fn explain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        // Some layers print their causes themselves.
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
-}
 
 /// The beginning of an answer, and how long it is.
 pub(super) struct Beginning {

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use cli::explain;
 use tokio::net::TcpListener;
 use tracing::warn;
 use world::Conventions;
@@ -23,7 +24,6 @@ use crate::args::{
     OBJECT_METRICS_LIMIT, RunArguments, STALLED_AFTER, SandboxArguments,
 };
 use crate::client;
-use crate::client::refusal::explain;
 use crate::commands::run::{self, RunError};
 
 /// One user at a time: fewer than in a cluster are plenty.

@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cli::explain;
 use futures::StreamExt as _;
 use kube::Api;
 use kube::api::ListParams;
@@ -21,7 +22,7 @@ use tracing::{debug, warn};
 use crate::client::lifeline::IDLE_SECONDS;
 use crate::client::object::Object;
 use crate::client::pulse::Pulse;
-use crate::client::refusal::{explain, refusal};
+use crate::client::refusal::refusal;
 use crate::clock;
 use crate::serve::metrics::Metrics;
 use crate::watch::renewal::Orders;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use api::crd;
+use cluster::Release;
 use serde_json::{Value, json};
 
 use crate::suite::{Flavour, is_reference, suite, template};
@@ -133,6 +134,9 @@ async fn the_corpus_uses_every_pod_field() {
     if is_reference() {
         let unused: Vec<_> = all.difference(&written).filter(|field| !is_known(field)).collect();
         assert!(unused.is_empty(), "no manifest of the corpus uses {unused:#?}");
+    }
+    // 1.33 leaves out the one manifest with a command that is not empty.
+    if Release::selected().unwrap().is_since("1.34") {
         let dropped: Vec<_> = written.difference(&stored).collect();
         assert!(dropped.is_empty(), "apps/v1 does not keep {dropped:#?}");
     }
@@ -205,6 +209,6 @@ async fn nothing_is_required_that_apps_v1_does_not_require() {
             }
         }
     }
-    assert!(seen.len() > 130, "{} required fields were tried", seen.len());
+    assert!(seen.len() > if is_reference() { 150 } else { 130 }, "{} required fields were tried", seen.len());
     assert_eq!(accepted, [".metadata.ownerReferences[].uid"]);
 }

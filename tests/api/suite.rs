@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use api::crd;
-use cluster::{Cluster, NotYet, Options, RELEASES, Release, Tool, User, wait_for};
+use cluster::{Cluster, NotYet, Options, Release, Tool, User, wait_for};
 use kube::Client;
 use serde_json::{Deserializer, Value, json};
 use tokio::sync::Mutex;
@@ -94,7 +94,7 @@ const SINCE: [(&str, &str); 4] = [
 
 /// Whether the definition in `crds/` has the pod fields of the server's release.
 pub(crate) fn is_reference() -> bool {
-    Release::selected().unwrap() == RELEASES[0]
+    Release::selected().unwrap().is_reference()
 }
 
 async fn start(definition: &str) -> Cluster {
@@ -110,8 +110,8 @@ async fn start(definition: &str) -> Cluster {
 }
 
 fn gates() -> String {
-    let minor = Release::selected().unwrap().minor;
-    let known = GATES.iter().filter(|(since, _)| *since <= minor);
+    let release = Release::selected().unwrap();
+    let known = GATES.iter().filter(|(since, _)| release.is_since(since));
     let known = known.flat_map(|(_, names)| names.split(' ')).map(|name| format!("{name}=true"));
     format!("--feature-gates={}", known.collect::<Vec<_>>().join(","))
 }

@@ -69,7 +69,8 @@ async fn the_definition_has_all_pod_fields_of_the_release() {
     if Release::selected().unwrap().minor == RELEASE_BEFORE {
         golden(NEW_FIELDS, &new.iter().map(|field| format!("{field}\n")).collect::<String>());
     } else if !is_reference() {
-        let is_new = |field: &String| new.iter().any(|new| field.starts_with(new));
+        let is_within = |field: &str, new: &str| format!("{field}.").starts_with(&format!("{new}."));
+        let is_new = |field: &String| new.iter().any(|new| is_within(field, new));
         assert!(new_fields().iter().all(is_new), "{new:?}");
     }
 }

@@ -131,6 +131,15 @@ fn wrong_values_are_refused() {
     }
 }
 
+/// Older releases have no MutatingAdmissionPolicy, and the chart still installs there.
+#[test]
+fn an_older_kubernetes_has_no_policy_that_notes_the_person() {
+    let told = render("default", &["--kube-version=1.35.4", "--set=changedBy.enabled=true"]).unwrap_err();
+    assert!(told.contains("changedBy.enabled: needs Kubernetes 1.36"), "{told}");
+    assert!(render("default", &["--kube-version=1.33.0"]).is_ok());
+    assert!(render("default", &["--kube-version=1.32.0"]).unwrap_err().contains("kubeVersion"));
+}
+
 /// Every key of values.yaml has a comment, and the schema knows it and no other.
 #[test]
 fn readme_and_schema_know_the_values() {

@@ -94,7 +94,7 @@ async fn wrong_steps_are_refused(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 1)).await?;
     for (step, text) in [
         (json!({"waitSeconds": 600}), "steps[0].updated: Required value"),
-        (json!({"updated": 1, "approval": "Later"}), "must be Required: remove approval"),
+        (json!({"updated": 1, "approval": "Later"}), "steps[0].approval: Invalid value"),
         (json!({"updated": 1, "waitSeconds": 0}), "greater than or equal to 1"),
     ] {
         let refused =

@@ -168,11 +168,9 @@ pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWri
         let stored = self::status(flavour, &workload.status);
         for name in ["target", "fallback", "memory", "rollback", "rollout"] {
             let part = members.remove(name).unwrap_or(Value::Null);
-            // A rollout that cannot be read is stored nevertheless, and has to go away.
-            let unread = (name == "rollout").then_some(Value::Null);
-            if let Some(patch) = merge_patch(stored.get(name), part).or(unread) {
-                members.insert(name.to_owned(), patch);
-            }
+            // What cannot be read is stored nevertheless, and has to go away.
+            let patch = merge_patch(stored.get(name), part).unwrap_or(Value::Null);
+            members.insert(name.to_owned(), patch);
         }
         if let Some(last_scale) = &write.last_scale {
             members.insert("lastScale".to_owned(), json!(LastScale::from(last_scale)));

@@ -279,7 +279,7 @@ pub struct RollingUpdate {
     pub steps: Option<Vec<UpdateStep>>,
 
     /// Which revisions roll out without steps. GoodRevisions: those that were complete and available for
-    /// failurePolicy.bakeSeconds. Nothing: none. Default: GoodRevisions.
+    /// failurePolicy.bakeSeconds. Nothing: every revision has steps. Default: GoodRevisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_steps_for: Option<SkipStepsFor>,
 }

@@ -238,7 +238,7 @@ pub struct Rollback {
     /// Why the API server refused the template of that revision; present with the result Invalid.
     pub message: Option<String>,
 
-    /// Time at which the operator rolled back, or refused to.
+    /// Time at which the operator handled the request.
     #[serde(default, deserialize_with = "time")]
     pub time: Option<Time>,
 

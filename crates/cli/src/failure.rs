@@ -80,11 +80,13 @@ impl From<kube::Error> for Failure {
 }
 
 /// An error in one line, with what caused it: the outermost layer alone explains little.
-pub(crate) fn explain(error: &dyn std::error::Error) -> String {
+#[must_use]
+pub fn explain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
         let cause_text = cause.to_string();
+        // Some layers print their causes themselves.
         if !text.contains(&cause_text) {
             text.push_str(": ");
             text.push_str(&cause_text);

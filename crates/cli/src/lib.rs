@@ -54,6 +54,7 @@ mod verbs;
 pub use apply::{NotApplied, apply};
 pub use args::Arguments;
 pub use code::Code;
+pub use failure::explain;
 pub use output::visible;
 
 /// Carries out a command line, and returns how the process ends.

@@ -28,7 +28,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Named, Failure> {
 
 fn named(kind: &str, name: &str) -> Result<Named, Failure> {
     let flavour = flavour(kind)?;
-    if name.is_empty() || name.contains('/') {
+    if name.is_empty() {
         return Err(Failure::Usage(format!("\"{kind}/{name}\" lacks a name; write {kind}/NAME")));
     }
     Ok(Named { flavour, name: of_object(kind, name)?.to_owned() })

@@ -270,12 +270,7 @@ impl<P: Port> Attempt<'_, P> {
             let since = entry.memory.status_waits_since.unwrap_or(now);
             Pace::Paced { flavour, since: Some(since), is_busy }
         };
-        // Of a ReplicaSet that its controller has not seen yet, nobody knows it: the others show what to expect.
-        let mut seen = sets.iter().filter(|set| set.status.observed_generation > 0).peekable();
-        if seen.peek().is_some() {
-            state.lacks_terminating = seen.any(|set| set.status.terminating.is_none());
-        }
-        let options = Options::new(!state.lacks_terminating, pace);
+        let options = Options::new(true, pace);
         Observed { flavour, workload, sets, answers, options }
     }
 

@@ -79,8 +79,6 @@ pub struct State {
     pub(crate) early: Early,
     /// What is worked on with an answer waited for longer than usual.
     pub(crate) slow: HashSet<Key>,
-    /// Whether ReplicaSets do not report how many of their pods terminate, as before Kubernetes 1.35 (S9.4).
-    pub(crate) lacks_terminating: bool,
 }
 
 /// One API's engine. It waits for nothing by itself: the caller supplies the time, and the world as a
@@ -107,7 +105,6 @@ impl Engine {
             line: Line::default(),
             early: Early::default(),
             slow: HashSet::new(),
-            lacks_terminating: false,
         };
         Self {
             flavour,

@@ -170,7 +170,9 @@ impl Fleet {
         if let Some(item) = &item {
             self.link(namespace, &item.decoded);
             let status = &item.decoded.status;
-            self.reports_terminating &= status.observed_generation == 0 || status.terminating.is_some();
+            // Rollwright counts what it knows of one Deployment; only upstream asks the cluster's feature gate.
+            let is_asked = self.flavour == Flavour::AppsV1 && status.observed_generation > 0;
+            self.reports_terminating &= !is_asked || status.terminating.is_some();
         }
         let placed = || Placed { namespace: namespace.to_owned(), track: Track::new() };
         self.sets.entry(uid.to_owned()).or_insert_with(placed).track.push(version, at, item);

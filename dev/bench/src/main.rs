@@ -20,7 +20,6 @@ mod target;
 mod traffic;
 mod usage;
 
-use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -81,15 +80,7 @@ async fn main() -> ExitCode {
     tracing_subscriber::fmt().with_env_filter("error,kube_client=off").with_writer(std::io::stderr).init();
     match run(&Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            let mut source = error.source();
-            while let Some(cause) = source {
-                eprintln!("  because: {cause}");
-                source = cause.source();
-            }
-            ExitCode::FAILURE
-        }
+        Err(error) => cluster::report(&error),
     }
 }
 

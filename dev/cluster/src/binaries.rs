@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
-use crate::recipe::{RELEASES, Recipe, Release};
+use crate::recipe::{Recipe, Release};
 
 /// Oldest minor version of a `kubectl` on `PATH` that is used; kubectl supports
 /// servers one minor version newer than itself.
@@ -90,7 +90,7 @@ impl Binary {
 
     /// Nothing of a control plane is looked for on `PATH`, and an older release has its own kubectl.
     fn on_path(self) -> Option<PathBuf> {
-        let is_reference = || Release::selected().is_ok_and(|release| release == RELEASES[0]);
+        let is_reference = || Release::selected().is_ok_and(Release::is_reference);
         let is_known = self == Self::Helm || self == Self::Kubectl && is_reference();
         let path = env::var_os("PATH").filter(|_| is_known)?;
         let found = env::split_paths(&path)

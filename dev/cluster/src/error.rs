@@ -1,6 +1,7 @@
 //! The one error type of this crate: what went wrong and where to look next.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// Why a cluster could not be started, asked or stopped.
@@ -100,6 +101,14 @@ pub enum Error {
     /// The fake kubelet could not start or was asked for something it cannot do.
     #[error("fake kubelet: {0}")]
     Kubelet(String),
+}
+
+/// Prints an error and its causes, and fails.
+pub fn report(error: &dyn std::error::Error) -> ExitCode {
+    eprintln!("error: {error}");
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.for_each(|cause| eprintln!("  because: {cause}"));
+    ExitCode::FAILURE
 }
 
 impl Error {

@@ -34,7 +34,7 @@ pub use command::{Output, Tool};
 pub use companion::Companion;
 pub use component::Component;
 pub use credentials::User;
-pub use error::Error;
+pub use error::{Error, report};
 pub use options::Options;
 pub use ports::free_port;
 pub use process::send_signal;

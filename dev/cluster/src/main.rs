@@ -3,7 +3,6 @@
 //!
 //! `up` starts a supervisor, which owns the control plane as a test would and ends it on a signal; `down` sends that.
 
-use std::error::Error as _;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -150,18 +149,7 @@ async fn main() -> ExitCode {
         Task::Bin { program } => bin(program).map(done),
         Task::Run { settings, command } => run(&settings, &command).await,
     };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("error: {error}");
-            let mut source = error.source();
-            while let Some(cause) = source {
-                eprintln!("  because: {cause}");
-                source = cause.source();
-            }
-            ExitCode::FAILURE
-        }
-    }
+    result.unwrap_or_else(|error| cluster::report(&error))
 }
 
 async fn up(settings: &Settings) -> Result<(), Error> {

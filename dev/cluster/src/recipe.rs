@@ -44,6 +44,12 @@ impl Release {
         found.ok_or_else(|| Error::UnknownRelease { known: known(), asked })
     }
 
+    /// Whether it is the reference.
+    #[must_use]
+    pub fn is_reference(self) -> bool {
+        self == RELEASES[0]
+    }
+
     /// Whether it is of this minor version, or newer.
     #[must_use]
     pub fn is_since(self, minor: &str) -> bool {

@@ -18,8 +18,7 @@ pub(crate) fn run(data: &[u8]) {
     for condition in &new.conditions {
         for deadline in [0, new.replicas, i64::from(i32::MAX)] {
             let _total = condition.is_timed_out(deadline, now);
-            let is_complete = new.is_complete(old.replicas, old.observed_generation);
-            let _total = new.requeue_after(is_complete, deadline, now);
+            let _total = new.requeue_after(deadline, now);
         }
         let mut conditions = old.conditions.clone();
         condition.clone().set_in(&mut conditions);

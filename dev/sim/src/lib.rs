@@ -154,12 +154,7 @@ fn bound(scenario: &Scenario) -> Time {
     let pods = (scenario.pods.ready_max + scenario.pods.gone_max + 10_000) * MILLISECOND;
     let slots = u64::try_from(scenario.others().len()).unwrap_or(0) * 15 * SECOND;
     // With a clock that is off, an operator waits for up to this much longer until a ReplicaSet is old enough to go.
-    let off = |fault: &scenario::Fault| match fault {
-        scenario::Fault::During(_, _, scenario::Trouble::Clock(seconds)) => seconds.unsigned_abs(),
-        _ => 0,
-    };
-    let off = scenario.faults.iter().map(off).max().unwrap_or(0);
-    rounds * pods + (420 + off) * SECOND + slots + steps.filter_map(rests).max().unwrap_or(0)
+    rounds * pods + (420 + scenario.clock_off()) * SECOND + slots + steps.filter_map(rests).max().unwrap_or(0)
 }
 
 /// Time for a step of a rollout.

@@ -317,6 +317,14 @@ impl Scenario {
         if self.is_apps { Flavour::AppsV1 } else { Flavour::Rollwright }
     }
 
+    /// By how many seconds the clock of operators is off at the most.
+    pub(crate) fn clock_off(&self) -> u64 {
+        self.faults.iter().fold(0, |off, fault| match fault {
+            Fault::During(_, _, Trouble::Clock(seconds)) => off.max(seconds.unsigned_abs()),
+            _ => off,
+        })
+    }
+
     /// When nothing more is done and nothing is wrong any more.
     #[must_use]
     pub fn end(&self) -> Millis {

@@ -9,7 +9,7 @@ use crate::checks::Marks;
 use crate::engine::Engine;
 use crate::history::workloads_of;
 use crate::rival::Rivalry;
-use crate::scenario::{Fault, Scenario, Start, Step, Trouble};
+use crate::scenario::{Scenario, Start, Step};
 use crate::signs::Window;
 use crate::tenant::{TENANT, TENANTS};
 use crate::truth::Truth;
@@ -49,8 +49,7 @@ pub(crate) struct Look {
 impl<'a> Subject<'a> {
     /// All of a scenario.
     pub(crate) fn all(scenario: &'a Scenario) -> Vec<Self> {
-        let is_off = |fault: &Fault| matches!(fault, Fault::During(_, _, Trouble::Clock(_)));
-        let is_untimed = scenario.faults.iter().any(is_off);
+        let is_untimed = scenario.clock_off() > 0;
         let first = (0, &scenario.start, scenario.steps.as_slice());
         let others = scenario.others().iter();
         let others = others.map(|member| (member.namespace, &member.start, member.steps.as_slice()));

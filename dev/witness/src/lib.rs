@@ -71,8 +71,8 @@ pub struct Witness {
     judged: BTreeMap<String, u64>,
     /// Whether a user ever wrote a ReplicaSet: its size may be the user's.
     has_meddled: bool,
-    /// The ReplicaSets that lost, by a user's write, what they remembered of their steps.
-    erased: BTreeSet<String>,
+    /// The revisions that lost, by a user's write, what their ReplicaSets remembered of their steps.
+    erased: BTreeSet<i64>,
     /// The revisions that a user aborted.
     aborted: BTreeSet<i64>,
     /// When `replicas` changed last, and since when the rollout is at its step.
@@ -121,9 +121,8 @@ impl Witness {
             (self.acted, self.has_meddled) = (Some(now), true);
             self.acts += 1;
             let had_steps = self.sets.get(&uid).is_some_and(shown::has_steps);
-            if had_steps && !shown::has_steps(object) {
-                self.erased.insert(uid.clone());
-            }
+            let is_erased = had_steps && !shown::has_steps(object);
+            self.erased.extend(shown::revision(object).filter(|_| is_erased));
         }
         let owner = self.deployment.as_ref().map(Object::uid);
         let is_owned = owner.is_some() && object.controller_uid() == owner;

@@ -83,15 +83,14 @@ fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
     // A change of the number of replicas does not stop the time (UM-6).
     let is_scaled = case.known.scaled > case.known.at_step;
     // One that is good has no steps, and a promotion names its revision.
-    let set = case.known.with_revision(revision);
-    let is_good = set.and_then(shown::verdict).as_deref() == Some("Good");
+    let is_good = case.known.with_revision(revision).and_then(shown::verdict).as_deref() == Some("Good");
     // What lost its memory continues at the first step that has room for its pods.
-    let is_erased = set.is_some_and(|set| case.known.erased.contains(set.uid()));
+    let is_erased = case.known.erased.contains(&revision);
     let is_promoted = shown::annotation(after, "rollwright.dev/promote")
         .is_some_and(|text| text.split('/').next() == Some(revision.to_string().as_str()));
     // A verdict is stored before an edited list is followed; until then, the step is that of the list before.
-    let is_edited = !case.known.is_calm(case.now());
-    let is_free = is_good || is_promoted || is_scaled || is_erased || is_edited;
+    let is_fresh = !case.known.is_calm(case.now());
+    let is_free = is_good || is_promoted || is_scaled || is_erased || is_fresh;
     if to <= from || is_free || shown::replicas(after) == Some(0) {
         return None;
     }
@@ -189,8 +188,8 @@ fn about_what_matters(case: &Case<'_>) -> Option<Verdict> {
     let stale: Vec<&str> = idle.iter().map(|set| set.name()).chain(gone).filter(is_stale).collect();
     let about = |sentence: &str| stale.iter().find(|name| shown::names(sentence, name));
     // A pause leaves the report of a deadline that passed before it (S13.1), even if another template is declared then.
-    let is_left = |kind: &str| shown::is_paused(after) && kind == "Progressing";
-    let mut told = shown::sentences(after).filter(|(kind, _)| !is_left(kind));
+    let is_left = |text: &str| shown::is_paused(after) && text.ends_with("has timed out progressing.");
+    let mut told = shown::sentences(after).filter(|(_, text)| !is_left(text));
     let wrong = told.find_map(|(kind, text)| Some((kind, text, about(text)?)));
     if let Some((kind, text, name)) = wrong {
         return Some(Err(format!("{kind} is about {name}, which has no pods and is not declared: {text}")));

@@ -59,8 +59,7 @@ async fn ready(api: &Api<Deployment>, name: &str) -> Result<Deployment, Box<dyn 
 /// Prints a line such as `web: revision 2, 3 of 3 pods are ready`.
 fn report(deployment: &Deployment) {
     let status = deployment.status.clone().unwrap_or_default();
-    let [revision, ready] =
-        [status.revision, status.ready_replicas.map(i64::from)].map(Option::unwrap_or_default);
+    let (revision, ready) = (status.revision.unwrap_or(0), status.ready_replicas.unwrap_or(0));
     let replicas = deployment.spec.replicas.unwrap_or(1);
     println!("web: revision {revision}, {ready} of {replicas} pods are ready");
 }

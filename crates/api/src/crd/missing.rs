@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::VERSION;
 use super::template::template_schema;
 
-/// Pod fields that Kubernetes has given up: an alpha field of 1.35 alone. Nobody can use it for long.
-const GIVEN_UP: [&str; 1] = ["spec.template.spec.workloadRef"];
+/// Pod fields that a later release of Kubernetes removed: nobody has to be warned that the CRD lacks them. This one is an
+/// alpha field of 1.35 alone.
+const REMOVED: [&str; 1] = ["spec.template.spec.workloadRef"];
 
 /// Pod fields that the cluster's OpenAPI document has and the installed CRD lacks, as paths below `spec.template`. The
 /// API server drops such fields from Rollwright Deployments, so somebody who uses them wants to know: installing the
@@ -28,7 +29,7 @@ pub fn missing_template_fields(installed_crd: &Value, template: &Value) -> Vec<S
     if let Some(installed) = installed_template(installed_crd) {
         compare(installed, template, "spec.template", &mut missing);
     }
-    missing.retain(|field| !GIVEN_UP.contains(&field.as_str()));
+    missing.retain(|field| !REMOVED.contains(&field.as_str()));
     missing
 }
 

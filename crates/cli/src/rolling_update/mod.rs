@@ -103,7 +103,7 @@ fn plain(word: &str) -> Result<&str, Failure> {
             )));
         }
     };
-    if name.is_empty() || name.contains('/') {
+    if name.is_empty() {
         return Err(Failure::Usage(format!("\"{word}\" lacks a name; write rc/NAME")));
     }
     crate::name::of_object("rc", name)

@@ -201,13 +201,20 @@ impl<T: Pack> Pack for Vec<T> {
     }
 }
 
+fn pack_members<'a, T: Pack + 'a>(
+    members: impl ExactSizeIterator<Item = (&'a String, &'a T)>,
+    out: &mut Vec<u8>,
+) {
+    unsigned(members.len() as u64, out);
+    for (key, value) in members {
+        key.pack(out);
+        value.pack(out);
+    }
+}
+
 impl<T: Pack> Pack for BTreeMap<String, T> {
     fn pack(&self, out: &mut Vec<u8>) {
-        unsigned(self.len() as u64, out);
-        for (key, value) in self {
-            key.pack(out);
-            value.pack(out);
-        }
+        pack_members(self.iter(), out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Self {
@@ -244,11 +251,7 @@ impl<const N: usize> Pack for [u8; N] {
 
 impl Pack for serde_json::Map<String, Value> {
     fn pack(&self, out: &mut Vec<u8>) {
-        unsigned(self.len() as u64, out);
-        for (key, value) in self {
-            key.pack(out);
-            value.pack(out);
-        }
+        pack_members(self.iter(), out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Self {

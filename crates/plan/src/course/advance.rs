@@ -46,14 +46,13 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
         let position = fresh.walk.as_ref().and_then(Walk::position).filter(|_| runs);
         let stage = position.map(|position| rollout.stage(position));
         // A revision that is retried begins again among its steps, in the write of the retry (SP-9).
-        let retried = judgment.ruling.memory.clone().filter(|_| judgment.ruling.is_retried);
-        let begun = |memory: Box<Memory>| (Memory { walk: fresh.walk.clone(), ..*memory }, Vec::new());
+        let retried = judgment.ruling.memory.as_deref().filter(|_| judgment.ruling.is_retried);
+        let begun = |memory: &Memory| (Memory { walk: fresh.walk.clone(), ..memory.clone() }, Vec::new());
         let memory = retried.map(begun).map(Box::new);
         return Advanced { fresh, stage, memory, due: None };
     }
     let Some(set) = sets.declared().filter(|_| runs) else { return Advanced::default() };
-    let ruled = judgment.ruling.memory.clone();
-    let stored = ruled.map_or_else(|| Memory::known(set), |memory| *memory);
+    let stored = judgment.ruling.memory.as_deref().cloned().unwrap_or_else(|| Memory::known(set));
     if is_proven && (good_skips_steps || stored.walk.is_none()) {
         return Advanced::default();
     }
@@ -112,7 +111,7 @@ impl<'a> Rollout<'a> {
     }
 
     /// The position of one that is retried where nothing keeps the other pods any more: its steps still hold, unless it
-    /// came to their end before it failed.
+    /// came to their end before it failed (SP-9).
     fn begun_again(&self, step: usize) -> Option<Position> {
         let index = self.view.sets.declared.filter(|_| self.judgment.ruling.is_retried)?;
         let known = self.judgment.memory(index)?.walk.as_ref()?.position()?;

@@ -22,12 +22,8 @@ impl Rollout<'_> {
             // Without replicas, all pods are about to end: the last report of them decides nothing. A good one that was
             // put aside gets no pods, but the canary has steps.
             let put_aside = || self.olds().map(|(index, _)| index).find(|index| self.is_good(*index));
-            let proven = self.olds().filter(is_proven).filter(|it| !self.is_aside(it)).max_by_key(by_run);
-            return proven
-                .map(|(index, _)| index)
-                .or_else(|| self.last_good())
-                .or_else(|| self.last_run_of_all())
-                .or_else(put_aside);
+            let proven = self.last_run(|it| is_proven(it) && !self.is_aside(it));
+            return proven.or_else(|| self.last_run_of_all()).or_else(put_aside);
         }
         let serving = || self.olds().filter(has_pods);
         let available = || serving().filter(|(index, _)| self.counted(*index).available > 0);
@@ -57,9 +53,13 @@ impl Rollout<'_> {
                 && !self.is_aside(it)
                 && !self.judgment.is_on_its_way(it.0)
         };
-        let newest =
-            self.olds().filter(ran).max_by_key(|(index, set)| (self.judgment.last_run(*index, set), *index));
-        newest.map(|(index, _)| index)
+        self.last_run(ran)
+    }
+
+    /// Of those for which this holds, the one that ran last.
+    fn last_run(&self, is_one: impl Fn(&(usize, &ReplicaSet)) -> bool) -> Option<usize> {
+        let by_run = |it: &(usize, &ReplicaSet)| (self.judgment.last_run(it.0, it.1), it.0);
+        self.olds().filter(is_one).max_by_key(by_run).map(|(index, _)| index)
     }
 
     fn olds(&self) -> impl Iterator<Item = (usize, &ReplicaSet)> {

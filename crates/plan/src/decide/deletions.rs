@@ -74,8 +74,8 @@ pub(crate) fn history(clean_up: &CleanUp<'_>, aim: &Aim, moves: &Moves) -> Histo
     History { room, surplus, spare }
 }
 
-/// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused reconcile without a
-/// request for a rollback.
+/// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do, and no step keeps pods (SP-3); or
+/// any paused reconcile without a request for a rollback.
 fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
     if matches!(aim.because, Because::Paused) {
         return workload.rollback_to.is_none();

@@ -63,10 +63,8 @@ pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
     let workload = decisions.view.workload();
     let is_timed = status.awaits_deadline() || decisions.course.due.is_none();
     let is_timed = is_timed && decisions.course.situation.is_declared();
-    let deadline = workload.progress_deadline_seconds.filter(|_| is_timed);
-    deadline.map_or(Requeue::OnChange, |deadline| {
-        status.requeue_after(decisions.is_complete(status), deadline, decisions.view.now)
-    })
+    let deadline = workload.progress_deadline_seconds.filter(|_| is_timed && !decisions.is_complete(status));
+    deadline.map_or(Requeue::OnChange, |deadline| status.requeue_after(deadline, decisions.view.now))
 }
 
 /// FP-9, FP-5: the deadline of a retried revision restarts, also after an outage.
@@ -128,12 +126,12 @@ impl Status {
         progressing.is_none_or(|known| known.reason != reason::NEW_REPLICA_SET_AVAILABLE)
     }
 
-    /// When to look again although nothing changes: just after the deadline (S9.15), unless the rollout is complete.
+    /// When to look again although nothing changes: just after the deadline of a rollout that is not complete (S9.15).
     #[must_use]
-    pub fn requeue_after(&self, is_complete: bool, deadline: i64, now: Timestamp) -> Requeue {
+    pub fn requeue_after(&self, deadline: i64, now: Timestamp) -> Requeue {
         let Some(condition) = self.condition(condition::PROGRESSING) else { return Requeue::OnChange };
         let is_late = condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
-        if is_complete || is_late || condition.is_at_step() {
+        if is_late || condition.is_at_step() {
             return Requeue::OnChange;
         }
         let Some(end) = after_deadline(condition, deadline) else { return Requeue::OnChange };

@@ -48,9 +48,8 @@ pub(crate) fn requeue(input: &Value) -> Answer {
     status.conditions.extend(progressing(input));
     let (replicas, generation) = (input["replicas"].as_i64().unwrap(), input["generation"].as_i64().unwrap());
     let deadline = snapshot::workload(input).progress_deadline_seconds;
-    let requeue = deadline.map_or(Requeue::OnChange, |deadline| {
-        status.requeue_after(status.is_complete(replicas, generation), deadline, now(input))
-    });
+    let deadline = deadline.filter(|_| !status.is_complete(replicas, generation));
+    let requeue = deadline.map_or(Requeue::OnChange, |deadline| status.requeue_after(deadline, now(input)));
     match (requeue, requeue.time()) {
         (Requeue::Again, _) => json!({ "returned": 0, "requeueAfterSeconds": 0 }),
         (_, None) => json!({ "returned": -1, "requeueAfterSeconds": null }),

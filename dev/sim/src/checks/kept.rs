@@ -27,9 +27,12 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     };
     let bakes =
         view.workload.status.ours.bake.as_ref().is_some_and(|bake| Some(bake.revision) == revision(set));
+    let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
+    if view.workload.replicas == 0 && !serves(&sets, new) {
+        return Some(kept_while_idle(set, new, &sets, bakes));
+    }
     let has_pods = |set: &ReplicaSet| set.size > 0 || set.status.replicas > 0;
     let serving = || olds().filter(|set| has_pods(set));
-    let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
     let by_run = |set: &&ReplicaSet| (!is_aside(&sets, set, Some(&new.uid)), ran_last(set));
     let newest = serving().filter(|set| verdict::says(set, "Good")).max_by_key(by_run);
     // One that failed is the last to be kept, and one that never left its steps the last but one.
@@ -38,9 +41,6 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     let best = serving().filter(available).map(rank).max();
     let most = serving().filter(|set| best.is_none_or(|best| rank(set) == best));
     let most = most.map(|set| set.status.available).max().unwrap_or(0);
-    if view.workload.replicas == 0 && !serves(&sets, new) {
-        return Some(kept_while_idle(set, new, &sets));
-    }
     let is_inferred = inferred(olds(), new).is_some_and(|inferred| inferred.name == kept);
     Some(match newest {
         Some(good) if good.name == kept || bakes && ran_last(set) > ran_last(good) => Ok(()),
@@ -56,20 +56,22 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     })
 }
 
-/// Without replicas, the pods that are still reported decide nothing: the good one that ran last is kept, or one that
-/// did not fail. One that was put aside, or never left its steps, gives the canary steps only where it is good.
-fn kept_while_idle(kept: &ReplicaSet, new: &ReplicaSet, sets: &[&ReplicaSet]) -> Verdict {
+/// Without replicas, the pods that are still reported decide nothing: the good one that ran last is kept, or a newer one
+/// that was in its bake. Where none is good, one that was put aside, or never left its steps, is not kept.
+fn kept_while_idle(kept: &ReplicaSet, new: &ReplicaSet, sets: &[&ReplicaSet], bakes: bool) -> Verdict {
     let is_aside = |set: &ReplicaSet| is_aside(sets, set, Some(&new.uid));
     let olds = sets.iter().filter(|set| set.uid != new.uid && !set.deleting);
     let best =
         olds.filter(|set| verdict::says(set, "Good") && !is_aside(set)).max_by_key(|set| ran_last(set));
-    let may_be = !verdict::says(kept, "Failed") && !is_aside(kept) && !is_on_its_way(kept);
-    match best {
-        Some(best) if best.name == kept.name => Ok(()),
-        Some(best) if !may_be => Err(format!("{} is kept, and {} is good", kept.name, best.name)),
-        None if !may_be && !verdict::says(kept, "Good") => {
-            Err(format!("{} is kept, and never served", kept.name))
-        }
-        _ => Ok(()),
+    let has_run = !verdict::says(kept, "Failed") && !is_aside(kept) && !is_on_its_way(kept);
+    let (is_right, name) = match best {
+        Some(best) => (best.name == kept.name || bakes && ran_last(kept) > ran_last(best), &*best.name),
+        // A good one that was put aside gets no pods, but the canary has steps.
+        None => (has_run || verdict::says(kept, "Good"), "none"),
+    };
+    if is_right {
+        Ok(())
+    } else {
+        Err(format!("{} is kept, and of the good ones {name} ran last", kept.name))
     }
 }

@@ -168,15 +168,15 @@ impl Meant {
         let goes_on = is_new_way && record.rest_start_time.is_some();
         let instead = workload.status.ours.target.as_ref().map(|target| target.hash.clone());
         let rollout = Rollout { revision: record.revision, instead, acts: self.acts };
-        let (id, revision, began) = (record.id, record.revision, (record.from, record.trigger));
-        let last = self.record.replace((id, rollout, began));
-        let (before, known, began_before) = last.filter(|(_, it, _)| it.revision == revision)?;
+        let (id, revision, beginning) = (record.id, record.revision, (record.from, record.trigger));
+        let last = self.record.replace((id, rollout, beginning));
+        let (before, known, first) = last.filter(|(_, it, _)| it.revision == revision)?;
         let is_twice = self.record.as_ref().is_some_and(|(_, now, _)| *now == known);
         let text = || format!("revision {revision} has records {before} and {id} of one rollout");
         Some(if is_twice && !goes_on {
             Err(text())
-        } else if is_twice && began != began_before {
-            Err(format!("{}: one began as {began_before:?}, and the other as {began:?}", text()))
+        } else if is_twice && beginning != first {
+            Err(format!("{}: one began as {first:?}, and the other as {beginning:?}", text()))
         } else {
             Ok(())
         })

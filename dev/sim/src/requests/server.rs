@@ -10,7 +10,6 @@ use crate::actor::Actor;
 use crate::checks::Accepted;
 use crate::engine::{Engine, MILLISECOND};
 use crate::link::{Decided, Decision, PAGE, Reply, Request, Sent};
-use crate::scenario::{Fault, Trouble};
 use crate::subject::{Look, Subject, Which};
 
 impl Engine<'_> {
@@ -155,8 +154,7 @@ impl Engine<'_> {
 
     /// Whether the clock of operators was never off.
     fn is_clock_right(&self) -> bool {
-        let is_off = |fault: &Fault| matches!(fault, Fault::During(_, _, Trouble::Clock(_)));
-        !self.scenario.faults.iter().any(is_off)
+        self.scenario.clock_off() == 0
     }
 
     /// An operator looks at pods: when did it begin, and when was it through?
