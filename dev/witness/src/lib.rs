@@ -130,7 +130,14 @@ impl Witness {
             self.gone.extend(self.sets.remove(&uid).map(|set| set.name().to_owned()));
             return;
         }
-        if self.sets.get(&uid).and_then(shown::verdict) != shown::verdict(object) {
+        let known = self.sets.get(&uid).and_then(shown::verdict);
+        if known != shown::verdict(object) {
+            // Once it runs again after a retry, it may fail by itself.
+            if known.as_deref() == Some("Failed")
+                && let Some(revision) = shown::revision(object)
+            {
+                self.aborted.remove(&revision);
+            }
             // The operator may not have known of an act that has just happened.
             let unknown = u64::from(!self.is_calm(now));
             self.judged.insert(uid.clone(), self.acts.saturating_sub(unknown));
@@ -160,12 +167,7 @@ impl Witness {
                 let is_new = self.deployment.as_ref().and_then(|it| shown::annotation(it, key)) != Some(text);
                 text.split('/').next()?.parse::<i64>().ok().filter(|_| is_new)
             };
-            let [aborted, retried] = ["rollwright.dev/abort", "rollwright.dev/retry"].map(requested);
-            self.aborted.extend(aborted);
-            // Once it is retried, it may fail by itself.
-            if let Some(revision) = retried {
-                self.aborted.remove(&revision);
-            }
+            self.aborted.extend(requested("rollwright.dev/abort"));
         }
         let before = self.deployment.as_ref();
         if before.and_then(shown::replicas) != shown::replicas(object) {

@@ -21,7 +21,8 @@ pub(crate) fn estimated(decisions: &Decisions<'_>, old: &Status, new: &Status) -
     };
     let known = old.condition(condition::PROGRESSING);
     let was_done = known.is_some_and(|known| known.reason == reason::NEW_REPLICA_SET_AVAILABLE);
-    if was_done && !decisions.has_step_ahead() && new.replicas == new.updated_replicas {
+    let is_another = known.is_some_and(|known| is_about_another(decisions, known));
+    if was_done && !is_another && !decisions.has_step_ahead() && new.replicas == new.updated_replicas {
         return None;
     }
     let condition = |status: &str, reason: &str, message: &str| {
@@ -30,7 +31,8 @@ pub(crate) fn estimated(decisions: &Decisions<'_>, old: &Status, new: &Status) -
     };
     // SP-8: the deadline starts again after a wait at a step, and for a rollout that was complete and has a step ahead
     // again.
-    let begins = known.is_some_and(Condition::is_at_step) || was_done && decisions.has_step_ahead();
+    let begins =
+        is_another || known.is_some_and(Condition::is_at_step) || was_done && decisions.has_step_ahead();
     if decisions.is_complete(new) {
         let reason = reason::NEW_REPLICA_SET_AVAILABLE;
         Some(Edit::Set(condition("True", reason, "has successfully progressed.")))
@@ -47,6 +49,14 @@ pub(crate) fn estimated(decisions: &Decisions<'_>, old: &Status, new: &Status) -
     } else {
         None
     }
+}
+
+/// Whether the report names a ReplicaSet while the declared one does not exist yet: under Recreate, old pods end first
+/// (rollwright.dev).
+fn is_about_another(decisions: &Decisions<'_>, known: &Condition) -> bool {
+    let names_a_set =
+        known.message.starts_with("ReplicaSet \"") || known.message.contains("new replica set \"");
+    names_a_set && decisions.declared_name().is_none() && decisions.view.observed.flavour.has_status_extras()
 }
 
 /// What is rolled out, in words.

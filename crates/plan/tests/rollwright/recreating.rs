@@ -1,5 +1,6 @@
 //! Recreate: whom it waits for, and when it asks (S7).
 
+use plan::keys::condition;
 use plan::{FailureAction, Pin, Pod, Strategy, Why};
 
 use crate::rollwright::check;
@@ -45,6 +46,19 @@ fn the_new_set_comes_when_the_last_old_pod_has_gone() {
     let mut reported = with_pod(emptied(), "Failed");
     reported.find_mut("web-b").status.replicas = 1;
     check("the set still reports one", reported, &[&["ask template", "ask dry run", "status"]]);
+}
+
+/// Another template is declared while the pods of the first one still terminate (UM-16).
+#[test]
+fn progress_names_no_earlier_set() {
+    let has_deadline = |it: &mut plan::Workload| it.progress_deadline_seconds = Some(600);
+    let mut world = recreate().that(has_deadline).with(in_step("b", 0, "1"));
+    world.reconcile();
+    let mut world = with_pod(world, "Running");
+    world.set_template(template("c"));
+    world.settle(5);
+    let progressing = world.observed.workload.status.condition(condition::PROGRESSING).unwrap();
+    assert_eq!(progressing.message, "Deployment \"web\" is progressing.");
 }
 
 #[test]
