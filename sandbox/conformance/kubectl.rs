@@ -163,8 +163,13 @@ async fn descriptions(talk: &mut Talk<'_>) {
 
 async fn everyday_commands(talk: &mut Talk<'_>) {
     let web = deployment("web").to_string();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": [deployment("a"), deployment("b")] });
+    let list = list.to_string();
     for (arguments, input) in [
-        (&["apply", "-f", "-"][..], web.as_str()),
+        (&["apply", "-f", "-"][..], list.as_str()),
+        (&["apply", "-f", "-"], &list),
+        (&["delete", "-f", "-"], &list),
+        (&["apply", "-f", "-"], &web),
         (&["apply", "-f", "-"], &web),
         (&["scale", "rwd/web", "--replicas=3"], ""),
         (&["scale", "rwd/web", "--replicas=-3"], ""),

@@ -1,12 +1,22 @@
 //! OpenAPI: for each kind, that the server can validate its writes; and the schema of the custom kind.
 //! Schemas of built-in kinds are not served, so `kubectl explain pod` shows little.
 
+use bytes::Bytes;
+use http::{HeaderValue, Response};
 use serde_json::{Map, Value, json};
 use world::{Resource, Store};
 
+use crate::answer::{self, Body};
 use crate::{definition, discovery};
 
 const FIELD_VALIDATION: &str = "fieldValidation";
+
+/// `/openapi/v2`, a document of nothing but its version. kubectl reads it before it applies a `kind: List`, and wants
+/// protobuf.
+pub(crate) fn version_two() -> Response<Body> {
+    let media_type = HeaderValue::from_static("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+    answer::typed(200, media_type, Bytes::from_static(b"\x0a\x032.0"))
+}
 
 /// `/openapi/v3`: where the documents are.
 pub(crate) fn index(store: &Store) -> Value {

@@ -17,6 +17,8 @@ pub(crate) enum Path {
     Group(String),
     /// `/api/v1` with an empty group, and `/apis/GROUP/v1`.
     Resources(String),
+    /// `/openapi/v2`.
+    OpenApiV2,
     /// `/openapi/v3`.
     OpenApi,
     /// `/openapi/v3/…` of a group.
@@ -66,6 +68,7 @@ impl Path {
             ["apis", group] => Self::Group((*group).to_owned()),
             ["api", "v1"] => Self::Resources(String::new()),
             ["apis", group, "v1"] => Self::Resources((*group).to_owned()),
+            ["openapi", "v2"] => Self::OpenApiV2,
             ["openapi", "v3"] => Self::OpenApi,
             ["openapi", "v3", "api", "v1"] => Self::OpenApiGroup(String::new()),
             ["openapi", "v3", "apis", group, "v1"] => Self::OpenApiGroup((*group).to_owned()),

@@ -92,6 +92,7 @@ impl ApiServer {
             }
             Path::Unknown => Ok(nowhere()),
             _ if asked.method != Method::GET => Err(not_allowed()),
+            Path::OpenApiV2 => Ok(openapi::version_two()),
             document => self.document(asked, document),
         }
     }
