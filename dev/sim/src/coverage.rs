@@ -169,7 +169,7 @@ pub const PREMISES: [(&str, u64); 46] = [
     ("a revision fails at a rest", 5000),
     ("UM-1, UM-2, UM-9: a ReplicaSet grows after a way back", 1500),
     ("UM-4: a canary that was declared at R = 0 grows", 1000),
-    ("UM-5: a rollout leaves a step", 2000),
+    ("UM-5: a rollout leaves a step", 1500),
     ("UM-8: a verdict becomes another one", 500),
     ("UM-10: a status gets another observedGeneration", 20_000),
     ("UM-13: a pause holds everything", 1000),

@@ -132,11 +132,10 @@ impl Witness {
         }
         let known = self.sets.get(&uid).and_then(shown::verdict);
         if known != shown::verdict(object) {
-            // Once it runs again after a retry, it may fail by itself.
-            if known.as_deref() == Some("Failed")
-                && let Some(revision) = shown::revision(object)
-            {
-                self.aborted.remove(&revision);
+            // Once it runs again after a retry, it may fail by itself. A retry has no effect before it has failed.
+            let retried = self.deployment.as_ref().and_then(|it| shown::request(it, "rollwright.dev/retry"));
+            if known.as_deref() == Some("Failed") && retried == shown::revision(object) {
+                self.aborted.retain(|revision| Some(*revision) != retried);
             }
             // The operator may not have known of an act that has just happened.
             let unknown = u64::from(!self.is_calm(now));
@@ -162,12 +161,10 @@ impl Witness {
         if who == Who::User {
             self.acted = Some(now);
             self.acts += 1;
-            let requested = |key: &str| {
-                let text = shown::annotation(object, key)?;
-                let is_new = self.deployment.as_ref().and_then(|it| shown::annotation(it, key)) != Some(text);
-                text.split('/').next()?.parse::<i64>().ok().filter(|_| is_new)
-            };
-            self.aborted.extend(requested("rollwright.dev/abort"));
+            // A revision that was retried is aborted by another text.
+            let [known, text] = [self.deployment.as_ref(), Some(object)]
+                .map(|it| it.and_then(|it| shown::annotation(it, "rollwright.dev/abort")));
+            self.aborted.extend(shown::request(object, "rollwright.dev/abort").filter(|_| known != text));
         }
         let before = self.deployment.as_ref();
         if before.and_then(shown::replicas) != shown::replicas(object) {

@@ -86,8 +86,7 @@ fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
     let is_good = case.known.with_revision(revision).and_then(shown::verdict).as_deref() == Some("Good");
     // What lost its memory continues at the first step that has room for its pods.
     let is_erased = case.known.erased.contains(&revision);
-    let is_promoted = shown::annotation(after, "rollwright.dev/promote")
-        .is_some_and(|text| text.split('/').next() == Some(revision.to_string().as_str()));
+    let is_promoted = shown::request(after, "rollwright.dev/promote") == Some(revision);
     // A verdict is stored before an edited list is followed; until then, the step is that of the list before.
     let is_fresh = !case.known.is_calm(case.now());
     let is_free = is_good || is_promoted || is_scaled || is_erased || is_fresh;

@@ -19,6 +19,11 @@ pub(crate) fn annotation<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
     object.metadata.get("annotations")?.get(key)?.as_str()
 }
 
+/// The revision that an annotation of the Deployment asks something for.
+pub(crate) fn request(deployment: &Object, key: &str) -> Option<i64> {
+    annotation(deployment, key)?.split('/').next()?.parse().ok()
+}
+
 pub(crate) fn revision(set: &Object) -> Option<i64> {
     annotation(set, REVISION)?.parse().ok()
 }

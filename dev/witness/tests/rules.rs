@@ -186,6 +186,13 @@ fn an_abort_is_no_failure() {
     };
     let sets = [set(1, 4, Some("Good")), set(2, 0, Some("Failed"))];
     check("UM-21", &[&[status(json!({}))], &sets[..]].concat(), target("Aborted"), target("Reverted"));
-    let aborted = annotated(&json!({ "rollwright.dev/abort": "2" }), json!({}), json!({}));
-    check("UM-21", &[&[aborted], &sets[..]].concat(), target("Reverted"), target("Aborted"));
+    let abort = json!({ "rollwright.dev/abort": "2" });
+    let aborted = [&[annotated(&abort, json!({}), json!({}))], &sets[..]].concat();
+    check("UM-21", &aborted, target("Reverted"), target("Aborted"));
+    // A retry has no effect before the revision has failed, and afterwards it ends the abort.
+    let both = json!({ "rollwright.dev/abort": "2", "rollwright.dev/retry": "2" });
+    let retried = [annotated(&both, json!({}), json!({}))];
+    check("UM-21", &[&retried[..], &sets].concat(), target("Reverted"), target("Aborted"));
+    let again = [&aborted[..], &retried, &[set(2, 1, None)]].concat();
+    check("UM-21", &again, target("Aborted"), target("Reverted"));
 }

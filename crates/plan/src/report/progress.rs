@@ -51,11 +51,10 @@ pub(crate) fn estimated(decisions: &Decisions<'_>, old: &Status, new: &Status) -
     }
 }
 
-/// Whether the report names a ReplicaSet while the declared one does not exist yet: under Recreate, old pods end first
-/// (rollwright.dev).
+/// S9.14: whether the report names a ReplicaSet while the declared one does not exist yet, because under Recreate old pods
+/// end first (rollwright.dev).
 fn is_about_another(decisions: &Decisions<'_>, known: &Condition) -> bool {
-    let names_a_set =
-        known.message.starts_with("ReplicaSet \"") || known.message.contains("new replica set \"");
+    let names_a_set = ["ReplicaSet \"", "replica set \""].iter().any(|text| known.message.contains(text));
     names_a_set && decisions.declared_name().is_none() && decisions.view.observed.flavour.has_status_extras()
 }
 

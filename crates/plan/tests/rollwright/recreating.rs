@@ -51,8 +51,7 @@ fn the_new_set_comes_when_the_last_old_pod_has_gone() {
 /// Another template is declared while the pods of the first one still terminate (UM-16).
 #[test]
 fn progress_names_no_earlier_set() {
-    let has_deadline = |it: &mut plan::Workload| it.progress_deadline_seconds = Some(600);
-    let mut world = recreate().that(has_deadline).with(in_step("b", 0, "1"));
+    let mut world = recreate().that(|it| it.progress_deadline_seconds = Some(600)).with(in_step("b", 0, "1"));
     world.reconcile();
     let mut world = with_pod(world, "Running");
     world.set_template(template("c"));

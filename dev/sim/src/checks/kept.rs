@@ -69,9 +69,7 @@ fn kept_while_idle(kept: &ReplicaSet, new: &ReplicaSet, sets: &[&ReplicaSet], ba
         // A good one that was put aside gets no pods, but the canary has steps.
         None => (has_run || verdict::says(kept, "Good"), "none"),
     };
-    if is_right {
-        Ok(())
-    } else {
-        Err(format!("{} is kept, and of the good ones {name} ran last", kept.name))
-    }
+    is_right
+        .then_some(())
+        .ok_or_else(|| format!("{} is kept, and of the good ones {name} ran last", kept.name))
 }
