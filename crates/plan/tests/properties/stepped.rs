@@ -3,7 +3,7 @@
 use plan::intstr::IntOrPercent;
 use plan::keys::{PROMOTE, REVISION, REVISION_HISTORY};
 use plan::revision::Revision;
-use plan::{Action, Flavour, Plan, Until, UpdateStep, Workload};
+use plan::{Action, Flavour, Plan, Until, UpdateStep, Why, Workload};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -63,7 +63,7 @@ fn stored(world: &World) -> Option<i64> {
     Revision::read(oldest.annotations.get(REVISION).map(String::as_str)).number()
 }
 
-/// Whether a ReplicaSet grows although a revision is declared again, or was.
+/// Whether a ReplicaSet grows, or waits to under Recreate, although a revision is declared again, or was.
 fn grows_after_a_way_back(world: &World, plan: &Plan) -> bool {
     let updates = || {
         plan.actions.iter().filter_map(|planned| match &planned.action {
@@ -71,10 +71,10 @@ fn grows_after_a_way_back(world: &World, plan: &Plan) -> bool {
             _ => None,
         })
     };
-    let sets = &world.observed.sets;
-    let was_declared = sets.iter().any(|set| set.annotations.contains_key(REVISION_HISTORY));
+    let was_declared = world.observed.sets.iter().any(|it| it.annotations.contains_key(REVISION_HISTORY));
     let is_declared = || updates().any(|update| update.annotations.contains_key(REVISION_HISTORY));
-    updates().any(|update| update.size_to > update.size_from) && (was_declared || is_declared())
+    let grows = plan.why == Why::WaitingForTermination || updates().any(|it| it.size_to > it.size_from);
+    grows && (was_declared || is_declared())
 }
 
 /// The sizes that a plan gives to ReplicaSets, in its order.
