@@ -169,7 +169,7 @@ endif
 # Every target for TIME seconds; what is found lands in target/fuzz. Needs a C++ compiler.
 TIME ?= 60
 .PHONY: fuzz
-fuzz: ## Feed every parser and the planner with what libFuzzer finds, for TIME seconds each
+fuzz: ## Feed every parser with what libFuzzer finds, for TIME seconds each
 	@dev/fuzz/run $(TIME) $(TARGETS)
 
 .PHONY: crd

@@ -1,4 +1,4 @@
-//! Fuzz targets: every parser of what others write, and the planner.
+//! Fuzz targets: every parser of what others write.
 //!
 //! A target takes bytes and panics when something does not hold. `make fuzz` feeds it with
 //! what libFuzzer finds, `tests/replay.rs` with the corpus and variations of it.
@@ -8,22 +8,16 @@
 
 mod equality;
 mod input;
-#[path = "../../../crates/plan/tests/properties/invariants.rs"]
-mod invariants;
 mod number;
-mod planner;
 mod quantity;
 mod reconcile;
 mod replica_set;
 mod revision;
 mod selector;
-mod snapshot;
 mod status;
 mod template;
 pub mod variation;
 mod workload;
-#[path = "../../../crates/plan/tests/world/mod.rs"]
-mod world;
 
 /// Something that takes any bytes.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +34,6 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "equality", run: equality::run, variations: 1500 },
     Target { name: "number", run: number::run, variations: 20_000 },
-    Target { name: "planner", run: planner::run, variations: 400 },
     Target { name: "quantity", run: quantity::run, variations: 20_000 },
     Target { name: "reconcile", run: reconcile::run, variations: 700 },
     Target { name: "replica_set", run: replica_set::run, variations: 4000 },

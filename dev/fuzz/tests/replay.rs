@@ -54,4 +54,4 @@ macro_rules! targets {
     };
 }
 
-targets! { equality number planner quantity reconcile replica_set revision selector status template workload }
+targets! { equality number quantity reconcile replica_set revision selector status template workload }

@@ -1,5 +1,5 @@
 //! What the sizes of a rolling update never break, by the snapshot that they are decided from: SU-1, AV-1, and SP-1.
-//! Every plan is asserted to hold them where debug assertions are on: in tests, in the simulator, and in fuzz targets.
+//! Every plan is asserted to hold them where debug assertions are on: in tests and in the simulator.
 
 use crate::model::sets::{Counted, total};
 use crate::moves::aim::{Aim, Because, Manner};
