@@ -193,7 +193,7 @@ impl Bounds {
         }
         let had_steps = std::mem::replace(&mut self.had_steps, true);
         let Some((set, number)) = declared.and_then(|set| Some((set, revision(set)?))) else {
-            self.bound = known;
+            (self.bound, self.aside) = (known, aside);
             return;
         };
         let is_known = |known: &Bound| known.uid == set.uid && known.revision == number;

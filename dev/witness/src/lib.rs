@@ -67,7 +67,8 @@ pub struct Witness {
     /// When a user last wrote the Deployment or a ReplicaSet, and how often.
     acted: Option<Timestamp>,
     acts: u64,
-    /// How many acts there had been when a ReplicaSet got its verdict.
+    /// How many the operator knew when it last wrote a status, and since a ReplicaSet got its verdict.
+    acts_known: u64,
     judged: BTreeMap<String, u64>,
     /// Whether a user ever wrote a ReplicaSet: its size may be the user's.
     has_meddled: bool,
@@ -137,9 +138,7 @@ impl Witness {
             if known.as_deref() == Some("Failed") && retried == shown::revision(object) {
                 self.aborted.retain(|revision| Some(*revision) != retried);
             }
-            // The operator may not have known of an act that has just happened.
-            let unknown = u64::from(!self.is_calm(now));
-            self.judged.insert(uid.clone(), self.acts.saturating_sub(unknown));
+            self.judged.insert(uid.clone(), self.acts_known);
         }
         self.sets.insert(uid, object.clone());
     }
@@ -165,6 +164,9 @@ impl Witness {
             let [known, text] = [self.deployment.as_ref(), Some(object)]
                 .map(|it| it.and_then(|it| shown::annotation(it, "rollwright.dev/abort")));
             self.aborted.extend(shown::request(object, "rollwright.dev/abort").filter(|_| known != text));
+        } else if who == Who::Operator {
+            self.acts_known = self.acts;
+            self.judged.values_mut().for_each(|known| *known = self.acts);
         }
         let before = self.deployment.as_ref();
         if before.and_then(shown::replicas) != shown::replicas(object) {

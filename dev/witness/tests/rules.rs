@@ -48,8 +48,8 @@ fn set_of(revision: i64, size: i64, verdict: Option<&str>, template: &Value) -> 
     Object::from_value(Resource::ReplicaSets, object)
 }
 
-/// What is objected to in the last of these versions, which the operator wrote; all others are users' and the
-/// cluster's, ten minutes apart.
+/// What is objected to in the last of these versions, ten minutes apart. The operator wrote that one, and each that
+/// differs in the status of the Deployment alone; all others are users' and the cluster's.
 fn objections(versions: &[Object]) -> Vec<(&'static str, String)> {
     let mut witness = Witness::default();
     let mut now = Timestamp::UNIX_EPOCH;
@@ -58,7 +58,9 @@ fn objections(versions: &[Object]) -> Vec<(&'static str, String)> {
         let before = versions[..number].iter().rev().find(|other| other.uid() == object.uid());
         let is_last = number + 1 == versions.len();
         let is_set = object.resource == Resource::ReplicaSets;
-        let who = if is_last {
+        let is_status =
+            before.is_some_and(|it| !is_set && it.metadata == object.metadata && it.spec == object.spec);
+        let who = if is_last || is_status {
             Who::Operator
         } else if is_set {
             Who::Cluster
@@ -102,9 +104,10 @@ fn records_and_generations() {
 
 #[test]
 fn verdicts_change_by_acts_alone() {
-    let known = [status(json!({})), set(2, 4, Some("Failed"))];
+    let known = [status(json!({})), status(json!({ "replicas": 1 })), set(2, 4, Some("Failed"))];
     check("UM-8", &known, set(2, 4, Some("Good")), set(2, 4, Some("Failed")));
-    let retried = [known.as_slice(), &[status(json!({ "replicas": 1 }))]].concat();
+    let retry = annotated(&json!({ "rollwright.dev/retry": "2" }), json!({}), json!({}));
+    let retried = [known.as_slice(), &[retry]].concat();
     assert_eq!(objections(&[retried.as_slice(), &[set(2, 4, Some("Good"))]].concat()), []);
 }
 

@@ -56,9 +56,10 @@ impl<'a> Case<'a> {
         Memory { restarts_before, ..known }
     }
 
-    /// What the pods showed of this ReplicaSet.
+    /// What the pods showed of this ReplicaSet, if those of the fallback were read with them (FP-5).
     pub(crate) fn evidence(&self) -> Option<&'a Evidence> {
-        self.evidence_of(self.set)
+        let is_fair = self.fallback.is_none_or(|(fallback, _)| self.evidence_of(fallback).is_some());
+        self.evidence_of(self.set).filter(|_| is_fair)
     }
 
     fn evidence_of(&self, set: &ReplicaSet) -> Option<&'a Evidence> {

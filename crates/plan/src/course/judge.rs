@@ -139,7 +139,8 @@ fn infer(sets: &Sets<'_>, judgment: &Judgment) -> Option<Note> {
         [only] => Some(*only).filter(is_whole).filter(|only| Some(*only) != sets.declared),
         several => {
             let olds = several.iter().copied().filter(|index| Some(*index) != sets.declared);
-            olds.filter(is_whole).max_by_key(|index| (counted(*index).size, *index))
+            let revision = |index| sets.get(index).map_or(0, |set| revision::of(set).or_zero());
+            olds.filter(is_whole).max_by_key(|index| (counted(*index).size, revision(*index), *index))
         }
     };
     let index = good?;

@@ -6,8 +6,8 @@ use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::revision;
 
 impl Rollout<'_> {
-    /// The ReplicaSet that keeps the other pods: what ran and served last. `None` if nothing but the declared one
-    /// serves: no pod of another one is added for the sake of the steps.
+    /// The ReplicaSet that keeps the other pods: what ran and served last. `None` if the declared one is good or serves,
+    /// and no other one is good: no pod of what a user goes back from is added for the sake of the steps (UM-1).
     pub(crate) fn keeper(&self) -> Option<usize> {
         let is_proven = |(index, set): &(usize, &ReplicaSet)| self.is_good(*index) || self.bakes(set);
         let by_run =
@@ -30,14 +30,13 @@ impl Rollout<'_> {
         if let Some((index, _)) = serving().filter(is_proven).max_by_key(by_run) {
             return Some(index);
         }
-        if self.serves() {
+        if self.serves() || self.view.sets.declared.is_some_and(|index| self.is_good(index)) {
             return None;
         }
         if let Some((index, _)) = available().max_by_key(largest) {
             return Some(index);
         }
-        let is_good = self.view.sets.declared.is_some_and(|index| self.is_good(index));
-        let last = serving().max_by_key(largest).filter(|_| !is_good).map(|(index, _)| index);
+        let last = serving().max_by_key(largest).map(|(index, _)| index);
         last.and_then(|last| self.last_good().or(Some(last)))
     }
 

@@ -44,21 +44,15 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
         // SP-8: a second record of the same rollout has the beginning of the first.
         let first = Some(&status.ours.history).filter(|first| again == Some(first.revision));
         let next = resting::at_step(decisions, status, opening(decisions, revision, status, first, now));
-        // The template of a ReplicaSet that is pinned is not at hand; the next trigger is found by the declared one.
-        let outline = Some(workload.template.outline).filter(|_| status.ours.target.is_none());
-        status.ours.outline = outline.or(status.ours.outline);
         if let Some(running) = status.ours.rollout.take() {
-            let is_back = matches!(next.trigger, Some(Trigger::Rollback | Trigger::Pin | Trigger::Revert));
-            let failure = failure(decisions, next.trigger);
-            let outcome = match &failure {
-                Some(_) => Outcome::Failed,
-                None if is_back => Outcome::Cancelled,
-                None => Outcome::Superseded,
-            };
-            ended.push(running.ended(now, outcome, failure));
+            ended.push(interrupted(decisions, *running, next.trigger, now));
         }
         status.ours.rollout = Some(Box::new(next));
     }
+    let is_declared = opened.is_some() && status.ours.target.is_none();
+    // The next trigger is found by what was declared, whether or not it ran.
+    let is_news = is_declared || status.ours.revision != workload.status.ours.revision;
+    status.ours.outline = Some(workload.template.outline).filter(|_| is_news).or(status.ours.outline);
     let counts = (status.available_replicas, status.replicas);
     if let Some(running) = &mut status.ours.rollout {
         running.tally(counts.0, counts.1);
@@ -98,6 +92,17 @@ fn is_failure(decisions: &Decisions<'_>, status: &Status) -> bool {
 pub(crate) fn closes(decisions: &Decisions<'_>, status: &Status) -> bool {
     let is_open = decisions.view.workload().status.ours.rollout.is_some();
     is_open && !decisions.course.situation.is_declared() && decisions.is_complete(status)
+}
+
+/// The record of a rollout that gives way to another one.
+fn interrupted(decisions: &Decisions<'_>, running: Record, next: Option<Trigger>, now: Timestamp) -> Record {
+    let failure = failure(decisions, next);
+    let outcome = match next {
+        _ if failure.is_some() => Outcome::Failed,
+        Some(Trigger::Rollback | Trigger::Pin | Trigger::Revert) => Outcome::Cancelled,
+        _ => Outcome::Superseded,
+    };
+    running.ended(now, outcome, failure)
 }
 
 /// Why a rollout failed that is reverted before its deadline; one that somebody gives up has not failed.
@@ -151,9 +156,11 @@ fn remember(decisions: &Decisions<'_>, record: &mut Record, status: &Ours) {
     }
 }
 
-/// The revision that ran before.
+/// The revision that ran before. A pause hides the target, and what was declared since may not have run.
 fn before(status: &Ours) -> Option<i64> {
-    status.target.as_ref().map_or(status.revision, |target| target.revision)
+    let (running, last) = (status.rollout.as_deref(), status.history.revision);
+    let ran = running.map(|record| record.revision).or(Some(last).filter(|last| *last > 0));
+    status.target.as_ref().map_or(ran.or(status.revision), |target| target.revision)
 }
 
 /// The record of a rollout that begins.

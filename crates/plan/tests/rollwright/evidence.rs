@@ -91,6 +91,11 @@ fn what_this_process_has_not_read_is_no_evidence() {
     play(&mut world, 20, &["c"]);
     assert_eq!(target(&world), None, "they are not stuck any more");
     shown(&mut world).first_mut().unwrap().stuck = vec![("ImagePull".to_owned(), 1)];
+    let both = world.observed.answers.evidence.clone();
+    world.observed.answers.evidence = both[..1].into();
+    play(&mut world, 20, &["c"]);
+    assert_eq!(target(&world), None, "nobody has read the pods of the fallback");
+    world.observed.answers.evidence = both;
     play(&mut world, 20, &["c"]);
     assert!(target(&world).is_some());
 }

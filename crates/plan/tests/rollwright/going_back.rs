@@ -2,6 +2,7 @@
 
 use plan::FailureAction;
 use plan::keys::{ABORT, ROLLOUT};
+use serde_json::json;
 
 use crate::rollwright::failing::{self, memory, named, policy};
 use crate::rollwright::meant::all;
@@ -46,6 +47,23 @@ fn a_canary_is_not_kept_before_what_serves() {
     let plan = world.plan();
     world.apply(&plan);
     assert_eq!(memory(&world, "web-a")["steps"]["kept"], "web-b");
+}
+
+/// A good revision that returns had steps, and what was left of the others grew for them.
+#[test]
+fn a_good_revision_that_returns_adds_no_pods_to_those_that_are_not() {
+    let mut world = stepped(10, &["2/promoted"]).that(|it| it.good_skips_steps = false);
+    for (name, size, verdict) in [("web-a", 0, Some("Good")), ("web-b", 4, None)] {
+        let set = world.find_mut(name);
+        (set.size, set.status.replicas, set.status.available) = (size, size, size);
+        set.annotations.remove(ROLLOUT);
+        let memory =
+            verdict.map(|verdict| json!({"version": 1, "revision": 1, "verdict": verdict}).to_string());
+        set.annotations.extend(memory.map(|memory| (ROLLOUT.to_owned(), memory)));
+    }
+    world.set_template(template("a"));
+    play(&mut world, 60, &[]);
+    assert_eq!(all(&world), [10, 0]);
 }
 
 /// In the rollout of the next template, a change of R gave pods to a revision that had failed.

@@ -2,7 +2,9 @@
 
 use jiff::SignedDuration;
 use plan::keys::{CHANGE_CAUSE, CHANGED_BY, RESTARTED_AT};
-use plan::{Action, Author, Blocker, Findings, LastScale, Outcome, Record, Scaler, StatusWrite, Trigger};
+use plan::{
+    Action, Author, Blocker, Findings, LastScale, Outcome, Pin, Record, Scaler, StatusWrite, Trigger,
+};
 use serde_json::json;
 
 use crate::world::{World, ours, template};
@@ -92,6 +94,27 @@ fn a_rollout_has_one_record_from_its_revision_to_its_end() {
     let (history, started) = (&told.world.observed.workload.status.ours.history, told.history[0].start_time);
     assert_eq!((history.id, history.length, history.start_time), (1, 1, started));
     assert!(told.history[0].end.as_ref().unwrap().time > started.unwrap());
+}
+
+/// A template that was declared under a pin is what the next one is compared with, and what ran is what it followed.
+#[test]
+fn a_pin_and_a_pause_hide_neither_what_was_declared_nor_what_ran() {
+    let mut told = told();
+    told.settle();
+    let hash = told.history[0].hash.clone();
+    told.world.observed.workload.pin = Some(Pin { pod_template_hash: hash, ..Pin::default() });
+    let mut other = template("b");
+    other["spec"]["nodeName"] = json!("n");
+    told.world.set_template(other);
+    told.settle();
+    told.world.observed.workload.paused = true;
+    told.settle();
+    told.world.set_template(template("c"));
+    told.settle();
+    (told.world.observed.workload.pin, told.world.observed.workload.paused) = (None, false);
+    told.settle();
+    let record = told.history.last().unwrap();
+    assert_eq!((record.trigger, record.from), (Some(Trigger::TemplateChanged), Some(1)));
 }
 
 #[test]

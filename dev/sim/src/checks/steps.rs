@@ -121,8 +121,8 @@ pub(super) fn may_grow(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool 
     })
 }
 
-/// SP-4: a ReplicaSet has no steps if no other one had pods when it was declared, or if it serves and none of those is
-/// good.
+/// SP-4: a ReplicaSet has no steps if no other one had pods when it was declared, or if it is good or serves, and none
+/// of those is good.
 pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let (_, new) = stepped(write)?;
     let view = write.view();
@@ -150,8 +150,8 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
         if is_idle {
             return has_run(set) || verdict::says(set, "Good");
         }
-        let does_serve = !serves && (!is_good || status.available > 0);
-        (set.size > 0 || status.replicas > 0) && (does_serve || verdict::says(set, "Good"))
+        let is_enough = !serves && !is_good || verdict::says(set, "Good");
+        (set.size > 0 || status.replicas > 0) && is_enough
     };
     let other = others.find(|other| counts(other));
     Some(other.map_or(Ok(()), |other| {

@@ -170,7 +170,7 @@ impl Engine<'_> {
         let mut gave_back = false;
         if let Some(outcome) = &ended.outcome {
             if outcome.writes > 0 {
-                known.wrote = now;
+                (known.wrote, known.granted) = (now, None);
             }
             if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
                 gave_back = known.slot.take().is_some();
