@@ -67,7 +67,7 @@ pub struct Witness {
     /// When a user last wrote the Deployment or a ReplicaSet, and how often.
     acted: Option<Timestamp>,
     acts: u64,
-    /// How many the operator knew when it last wrote a status, and since a ReplicaSet got its verdict.
+    /// How many the operator knew when it last wrote a status, and what that was when a ReplicaSet got its verdict.
     acts_known: u64,
     judged: BTreeMap<String, u64>,
     /// Whether a user ever wrote a ReplicaSet: its size may be the user's.
@@ -166,7 +166,6 @@ impl Witness {
             self.aborted.extend(shown::request(object, "rollwright.dev/abort").filter(|_| known != text));
         } else if who == Who::Operator {
             self.acts_known = self.acts;
-            self.judged.values_mut().for_each(|known| *known = self.acts);
         }
         let before = self.deployment.as_ref();
         if before.and_then(shown::replicas) != shown::replicas(object) {
