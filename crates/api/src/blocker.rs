@@ -26,7 +26,7 @@ pub struct Blocker {
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub pods: Option<i32>,
 
-    /// Number of pods that the operator examined, with or without this cause.
+    /// Number of pods of the ReplicaSet that the operator examined, with or without this cause.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub total_pods: Option<i32>,
@@ -39,7 +39,7 @@ pub struct Blocker {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 
-    /// Explanation for people, which continues "2 of 4 pods". Example: cannot pull the image web:2.
+    /// Explanation for people, to be read after words such as "2 of 4 pods". Example: cannot pull the image web:2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 

@@ -28,12 +28,12 @@ pub struct Rollout {
     #[schemars(range(min = 1))]
     pub id: i64,
 
-    /// Revision that is rolled out.
+    /// Revision that this rollout is about.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
 
-    /// Value of the label pod-template-hash of the ReplicaSet that is rolled out.
+    /// Value of the label pod-template-hash of the ReplicaSet of this revision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_template_hash: Option<String>,
 
@@ -49,7 +49,8 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_images: Option<i64>,
 
-    /// What started the rollout: NewImage, Restart, Rollback, Pin, Revert, or TemplateChanged.
+    /// What started the rollout: NewImage, Restart, Rollback, Pin (set or removed), Revert (also an abort), or
+    /// TemplateChanged (all else, and the first rollout).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
 
@@ -65,7 +66,8 @@ pub struct Rollout {
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Time>,
 
-    /// Step at which the rollout is, counted from 1; absent without steps and once it has ended.
+    /// Step at which the rollout waits, or to which it leads, counted from 1; absent without steps and once it has
+    /// ended.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<i64>,
@@ -75,30 +77,31 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<i64>,
 
-    /// Number of pods with the new template, while the rollout has steps.
+    /// Number of pods with the new template; absent without steps and once the rollout has ended.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated: Option<i64>,
 
-    /// Number of pods that have the new template once the current step is reached.
+    /// Number of pods that have the new template once the step is reached; absent without steps and once the rollout
+    /// has ended.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_pods: Option<i64>,
 
-    /// Time at which the rollout began to wait at the current step; absent while it is on its way there.
+    /// Time at which the wait at the step began last; absent before the step is reached and once the rollout has ended.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub rest_start_time: Option<Time>,
 
-    /// Promotions of the revision, oldest first, at most the last 20.
+    /// Promotions by the annotation rollwright.dev/promote, oldest first, at most the last 20.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promotions: Option<Vec<Promotion>>,
 
-    /// Time at which the rollout ended; absent while it is running.
+    /// Time at which the rollout ended; only in status.history.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Time>,
 
-    /// How the rollout ended: Succeeded, Failed, Superseded by another template, or Cancelled by a rollback, a pin, or
-    /// an abort.
+    /// How the rollout ended: Succeeded (it was complete), Failed, Superseded by another template, or Cancelled by a
+    /// rollback, a pin, or an abort; only in status.history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 
@@ -162,7 +165,7 @@ pub struct LastScale {
     pub to: i64,
     /// Field manager that changed spec.replicas. Example: kube-controller-manager.
     pub manager: Option<String>,
-    /// Subresource that was written; scale for an autoscaler.
+    /// Subresource that was written: scale, as by an autoscaler; absent if spec.replicas itself was.
     pub subresource: Option<String>,
     /// Time of the change.
     #[serde(default, deserialize_with = "time")]

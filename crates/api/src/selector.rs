@@ -27,7 +27,8 @@ pub(crate) struct Selector {
     #[x_kube(validation = rules::keys_are_label_keys(), validation = rules::values_are_label_values())]
     match_labels: Option<BTreeMap<String, LabelValue>>,
 
-    /// Additional requirements; all must hold. Example: [{key: tier, operator: In, values: [web]}].
+    /// Requirements for the labels of a pod besides matchLabels; all must hold. Example: [{key: tier, operator: In,
+    /// values: [web]}].
     #[schemars(length(max = MAX_TERMS))]
     match_expressions: Option<Vec<Term>>,
 }
@@ -47,11 +48,11 @@ struct Term {
     #[x_kube(validation = rules::is_label_key())]
     key: String,
 
-    /// How the label relates to the values.
+    /// How the label relates to the values: In, NotIn, Exists, or DoesNotExist.
     #[schemars(extend("enum" = ["In", "NotIn", "Exists", "DoesNotExist"]))]
     operator: String,
 
-    /// Values of In and NotIn. Example: [web, api].
+    /// Values to compare the label with; only for the operators In and NotIn. Example: [web, api].
     #[schemars(length(max = MAX_VALUES))]
     #[x_kube(validation = rules::are_label_values())]
     values: Option<Vec<LabelValue>>,

@@ -159,14 +159,14 @@ pub struct DeploymentSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision_history_limit: Option<i32>,
 
-    /// Seconds without progress after which the operator reports a rollout as failed. 2147483647 means no
-    /// deadline. Default: 600. Example: 120.
+    /// Seconds without progress after which Progressing becomes False with the reason ProgressDeadlineExceeded. What
+    /// follows depends on failurePolicy. 2147483647 means no deadline. Default: 600. Example: 120.
     #[schemars(range(min = 0, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_deadline_seconds: Option<i32>,
 
-    /// Pauses rollouts: none starts, and one in progress stops. The Deployment still scales. Default:
-    /// false. Example: true.
+    /// Pauses rollouts: none starts, and one in progress waits until the field is false again. The Deployment still
+    /// scales. Default: false. Example: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
 
@@ -175,8 +175,8 @@ pub struct DeploymentSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback_to: Option<RollbackTo>,
 
-    /// Runs the ReplicaSet with this hash, whatever the template is, until the field is removed. The template and Git
-    /// stay as they are; status.target reports what runs. Example: {podTemplateHash: 5d9f7b6c48}.
+    /// Runs an earlier ReplicaSet instead of spec.template, which stays as it is, until this field is removed.
+    /// status.target reports what runs. Default: spec.template runs. Example: {podTemplateHash: 5d9f7b6c48}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<Pin>,
 
@@ -223,7 +223,7 @@ pub struct Strategy {
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<StrategyType>,
 
-    /// Limits of a RollingUpdate. Example: {maxSurge: 1, maxUnavailable: 0}.
+    /// Limits and steps of a RollingUpdate; refused with Recreate. Example: {maxSurge: 1, maxUnavailable: 0}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rolling_update: Option<RollingUpdate>,
 }
@@ -271,15 +271,15 @@ pub struct RollingUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
 
-    /// Numbers of updated pods at which a rollout stops until these pods are available and the conditions of the step
-    /// are met. A last step of 100% is implied, and a first rollout has no steps. maxSurge and maxUnavailable hold at
-    /// all steps. Default: none. Example: [{updated: 1, approval: Required}, {updated: 50%}].
+    /// Numbers of pods of the new template at which a rollout waits until these pods are available, waitSeconds have
+    /// passed, and approval is given. A last step of 100% is implied, and a first rollout has no steps. maxSurge and
+    /// maxUnavailable hold at all steps. Default: none. Example: [{updated: 1, approval: Required}, {updated: 50%}].
     #[schemars(length(max = MAX_STEPS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<UpdateStep>>,
 
     /// Which revisions roll out without steps. GoodRevisions: those that were complete and available for
-    /// failurePolicy.bakeSeconds. Nothing: every revision has steps. Default: GoodRevisions.
+    /// failurePolicy.bakeSeconds. Nothing: none of them, while another good revision has pods. Default: GoodRevisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_steps_for: Option<SkipStepsFor>,
 }
@@ -299,13 +299,15 @@ pub struct RollbackTo {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct Pin {
-    /// Value of the label pod-template-hash of the ReplicaSet to run. Example: 5d9f7b6c48.
+    /// Value of the label pod-template-hash of the ReplicaSet to run. If there is none, the pods that run stay, and
+    /// status.target.reason is PinTargetMissing. Example: 5d9f7b6c48.
     #[schemars(length(max = 63))]
     #[x_kube(validation = rules::is_hash())]
     pub pod_template_hash: String,
 
-    /// Fingerprint of the template for which the pin holds, from the annotation rollwright.dev/fingerprints of its
-    /// ReplicaSet. Another template ends the pin. If absent, the pin holds for every template.
+    /// Fingerprint of the spec.template that the pin overrides, as in the annotation rollwright.dev/fingerprints of the
+    /// ReplicaSet of that template. While spec.template is another one, the pin has no effect. If absent, the pin
+    /// overrides every template.
     #[schemars(length(max = 80))]
     #[x_kube(validation = rules::is_fingerprint())]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -322,18 +324,20 @@ pub struct Pin {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct FailurePolicy {
-    /// Continue keeps rolling out, as without a policy. Stop rolls nothing out until there is another template, a
-    /// spec.rollbackTo, or a retry by annotation. Revert runs status.fallback, and leaves the template as it is.
-    /// Default: Continue.
+    /// Continue keeps rolling out. Stop rolls nothing out until there is another template, a spec.rollbackTo, or the
+    /// annotation rollwright.dev/retry with the revision. Revert runs status.fallback, and without one is like Stop; it
+    /// leaves spec.template as it is. Default: Continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<FailureAction>,
 
-    /// Criteria for the failure of a rollout; any one of them is enough. Default: {deadlineExceeded: true}.
+    /// When a rollout fails: deadlineExceeded, restarts, or stuckSeconds; any one of them is enough. Default:
+    /// {deadlineExceeded: true}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<FailureCriteria>,
 
-    /// Seconds for which a complete revision has to keep at least replicas minus maxUnavailable pods available to
-    /// become good. Only a good revision can be reverted to. Default: 0. Example: 300.
+    /// Seconds for which a complete revision has to stay available to become good. With fewer than replicas minus
+    /// maxUnavailable available pods, the time starts again. Only a good revision can be reverted to. Default: 0.
+    /// Example: 300.
     #[schemars(range(min = 0, max = MAX_BAKE_SECONDS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bake_seconds: Option<i32>,
@@ -360,25 +364,26 @@ pub enum FailureAction {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"), validation = rules::names_a_criterion())]
 pub struct FailureCriteria {
-    /// Whether a rollout fails when progressDeadlineSeconds pass without progress, even if other criteria are set. A
-    /// pod that becomes ready again is not progress. Default: true.
+    /// Whether a rollout fails when progressDeadlineSeconds pass without progress. A pod that becomes ready again is
+    /// not progress. Default: true, even if other criteria are set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_exceeded: Option<bool>,
 
-    /// Number of restarts of a container at which its pod counts as failed. Restarts count from when the revision is
-    /// declared or retried, until the end of bakeSeconds. If absent, restarts fail no rollout. Example: 3.
+    /// Number of restarts of a container at which a pod of the new revision counts for minPods. Restarts count from
+    /// when spec.template changes or the revision is retried, until the end of bakeSeconds. If absent, they are
+    /// ignored. Example: 3.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restarts: Option<i32>,
 
-    /// Seconds for which a pod may be stuck: its image cannot be pulled, its container cannot be created, or it
-    /// keeps crashing. If absent, stuck pods fail no rollout. Example: 120.
+    /// Seconds after which a stuck pod of the new revision counts for minPods: its image cannot be pulled, its
+    /// container cannot be created, or it keeps crashing. If absent, stuck pods are ignored. Example: 120.
     #[schemars(range(min = 10, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_seconds: Option<i32>,
 
-    /// Number of pods of the new revision that must meet restarts or stuckSeconds for a rollout to fail, or a
-    /// percentage of its existing pods, rounded up. Default: 1. Example: 50%.
+    /// How many pods of the new revision have to reach restarts, or stuckSeconds, for the rollout to fail: a number, or
+    /// a percentage of the pods that the revision has, rounded up. Default: 1. Example: 50%.
     #[schemars(with = "Option<Share>")]
     #[x_kube(validation = rules::some_pods())]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -46,7 +46,7 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "count")]
     pub replicas: Option<i32>,
 
-    /// Number of pods with the current template.
+    /// Number of pods with the current spec.template.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub updated_replicas: Option<i32>,
@@ -75,12 +75,12 @@ pub struct DeploymentStatus {
     #[schemars(range(min = 0))]
     pub collision_count: Option<i32>,
 
-    /// Revision of the ReplicaSet of the current template. Until that exists, the last revision that had one. Example:
-    /// 3.
+    /// Revision of the ReplicaSet of the current spec.template. Until that ReplicaSet exists, the revision before.
+    /// Example: 3.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
-    /// Number of pods that autoscalers see, without the surge of a rollout.
+    /// Number of pods that the scale subresource shows to autoscalers: status.replicas, but at most spec.replicas.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub scale_replicas: Option<i32>,
@@ -88,32 +88,32 @@ pub struct DeploymentStatus {
     /// Label selector of the pods in text form, for autoscalers. Example: app=web.
     pub selector: Option<String>,
 
-    /// Texts for the columns of kubectl get. Any version may change them. Programs should read the conditions.
+    /// Texts for the columns of kubectl get. Any version of the operator may change them. Programs should read the
+    /// conditions.
     #[serde(default, deserialize_with = "lenient")]
     pub display: Option<Display>,
 
     /// Conditions of the Deployment. Ready: the rollout is complete. Reconciling: it is under way. Stalled: a user has
-    /// to act. Available, Progressing, and ReplicaFailure are those of apps/v1. RollbackRefused,
-    /// CollisionLimitReached, and RevisionLimitReached are present only while a limit is exceeded; the message of each
-    /// explains it.
+    /// to act. Available, Progressing, and ReplicaFailure are those of apps/v1. RollbackRefused, CollisionLimitReached,
+    /// and RevisionLimitReached are present only while the problem that their message explains exists.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Option<Vec<Condition>>,
 
     /// Result of the last spec.rollbackTo.
     pub rollback: Option<Rollback>,
 
-    /// Causes that block the rollout, the one with most pods first; present only while the rollout does not move for
-    /// a cause that the operator knows.
+    /// Causes that block the rollout, the one with the most pods first; present only while the rollout does not move
+    /// and the operator knows why.
     #[schemars(length(max = BLOCKERS_MAX))]
     #[serde(default, deserialize_with = "blocker::read")]
     pub blockers: Option<Vec<Blocker>>,
 
-    /// What runs instead of the declared revision; absent while the declared one runs.
+    /// What runs instead of spec.template; absent while spec.template runs.
     #[serde(default, deserialize_with = "lenient")]
     pub target: Option<Target>,
 
-    /// Revision that a revert would run; present while a failure policy or steps are set and an earlier revision is
-    /// good.
+    /// Revision that a revert or an abort would run: the good one that ran last. Present only with a failure policy or
+    /// steps.
     #[serde(default, deserialize_with = "lenient")]
     pub fallback: Option<Fallback>,
 
@@ -140,8 +140,8 @@ pub struct DeploymentStatus {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 pub struct Display {
-    /// How the rollout stands: Complete, Rolling 3/4, Resting, Blocked: ImagePull, Queued, Pinned, Reverted,
-    /// or Paused.
+    /// How the rollout stands: Complete, Rolling 3/4, Resting (it waits at a step), Blocked: ImagePull, Queued (it
+    /// waits for other rollouts), Pinned, Reverted, or Paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 
@@ -151,7 +151,7 @@ pub struct Display {
     /// Names of the template's containers. Example: web,proxy.
     pub containers: Option<String>,
 
-    /// Images of the template's containers.
+    /// Images of the template's containers. Example: web:2,proxy:1.
     pub images: Option<String>,
 }
 
@@ -165,14 +165,14 @@ pub struct Condition {
     #[serde(rename = "type")]
     pub kind: String,
 
-    /// Whether the condition holds.
+    /// Whether the condition holds: True, False, or Unknown.
     pub status: ConditionStatus,
 
     /// Reason for the status of the condition, in one word for programs. Example: RolloutComplete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 
-    /// Explanation of the reason for people.
+    /// Explanation of the reason, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
@@ -227,15 +227,16 @@ pub struct Rollback {
     #[schemars(range(min = 0))]
     pub requested: Option<i64>,
 
-    /// Revision that the request meant; 0 if there is none.
+    /// Revision that the request led to; 0 if there is no such revision.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
-    /// How the rollback ended: RolledBack, RevisionNotFound, TemplateUnchanged, Invalid, or Refused.
+    /// How the rollback ended: RolledBack, RevisionNotFound, TemplateUnchanged, Invalid (the API server refused the
+    /// template), or Refused (the request returned too often).
     #[schemars(with = "Option<String>")]
     pub result: Option<RollbackResult>,
 
-    /// Why the API server refused the template of that revision; present with the result Invalid.
+    /// Why the API server refused the template of the requested revision; present with the result Invalid.
     pub message: Option<String>,
 
     /// Time at which the operator handled the request.

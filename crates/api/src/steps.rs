@@ -22,15 +22,16 @@ use crate::words;
     validation = rules::the_last_step_has_no_wait()
 )]
 pub struct UpdateStep {
-    /// Number of updated pods at this step, or a percentage of replicas, rounded up. Below 100%, at least one old pod
-    /// remains, even with a number equal to replicas. Example: 25%.
+    /// Number of pods of the new template at this step, or a percentage of replicas, rounded up. Unless it is 100%, at
+    /// least one old pod remains. Example: 25%.
     // By its length, the API server knows that the rules of twenty steps cost little.
     #[schemars(with = "Share", extend("maxLength" = 8))]
     #[x_kube(validation = rules::some_pods())]
     pub updated: IntOrString,
 
-    /// Required makes the rollout wait at this step until somebody sets the annotation rollwright.dev/promote to the
-    /// revision and a later step, such as 7/50%. If absent, no approval is needed. Example: Required.
+    /// Required makes the rollout wait at this step until somebody sets the annotation rollwright.dev/promote of the
+    /// Deployment to the revision and a later step, such as 7/50%, or 7/all. If absent, no approval is needed. Example:
+    /// Required.
     // An author who writes `approval:` and nothing more wants one. The API server drops a null that the type excludes,
     // and an enumeration excludes it, so the type allows it, and a rule does not.
     #[schemars(with = "Option<String>", length(max = 63))]
@@ -38,8 +39,9 @@ pub struct UpdateStep {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub approval: Option<StepApproval>,
 
-    /// Seconds to wait at this step once all its pods are available. The time starts again if one of them becomes
-    /// unavailable. A promotion ends the wait. If absent, there is no timed wait. Example: 600.
+    /// Seconds to wait at this step once all its pods are available, besides approval. The time starts again if one of
+    /// them becomes unavailable. The annotation rollwright.dev/promote ends the wait. If absent, there is no timed
+    /// wait. Example: 600.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub wait_seconds: Option<i32>,

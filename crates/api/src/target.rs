@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "What runs instead of the declared revision; absent while the declared one runs.")]
 pub struct Target {
-    /// Revision that runs instead of the declared one; absent if its ReplicaSet is gone.
+    /// Revision that runs instead of spec.template; absent if its ReplicaSet is gone.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
     /// Value of the label pod-template-hash of the ReplicaSet that runs.
     pub pod_template_hash: Option<String>,
 
-    /// Why the declared revision does not run, in one word: Pinned by spec.pin, PinTargetMissing if that names no
+    /// Why spec.template does not run, in one word: Pinned by spec.pin, PinTargetMissing if spec.pin names no
     /// ReplicaSet, Reverted by the failure policy, or Aborted by the annotation rollwright.dev/abort.
     pub reason: Option<String>,
 
-    /// Revision of spec.template, which does not run.
+    /// Revision of spec.template, which does not run now.
     #[schemars(range(min = 0))]
     pub declared_revision: Option<i64>,
 }
