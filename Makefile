@@ -24,6 +24,11 @@ bare: ## Run the demo and all tests on a machine that has nothing but what CONTR
 check: ## Run what needs no control plane: format, prose, lints, unit tests, golden files, and the oracle
 	@$(RUN) check
 
+# The gate draws the same 1,000 each time.
+.PHONY: properties
+properties: ## Draw 20,000 new cases for each property of the planner, in some minutes
+	@PROPTEST_CASES=20000 $(CARGO) test --quiet --package plan --test all properties
+
 .PHONY: oracle
 oracle: ## Compare our decisions with 4,000 recorded ones of Kubernetes' own controller
 	@$(RUN) oracle
