@@ -151,7 +151,7 @@ impl<'a> Rollout<'a> {
         if self.kept(position).is_some_and(|kept| self.still_keeps(kept)) {
             return Some(position.clone());
         }
-        let idle = || self.last_good().filter(|_| !self.serves());
+        let idle = || self.last_good().filter(|_| !self.is_first_choice());
         match self.keeper().or_else(idle).and_then(|index| self.view.sets.get(index)) {
             Some(kept) => Some(Position { kept: kept.name.clone(), ..position.clone() }),
             // Nothing takes its place. What runs stays at its step, which somebody chose.

@@ -30,7 +30,7 @@ impl Rollout<'_> {
         if let Some((index, _)) = serving().filter(is_proven).max_by_key(by_run) {
             return Some(index);
         }
-        if self.serves() || self.view.sets.declared.is_some_and(|index| self.is_good(index)) {
+        if self.is_first_choice() {
             return None;
         }
         if let Some((index, _)) = available().max_by_key(largest) {
@@ -75,6 +75,12 @@ impl Rollout<'_> {
     pub(crate) fn still_keeps(&self, index: usize) -> bool {
         let set = self.view.sets.get(index).map(|set| (index, set));
         set.is_some_and(|it| has_pods(&it) || !self.is_aside(&it))
+    }
+
+    /// Whether the declared ReplicaSet is good or serves: then none keeps pods beside it that is not good, and no idle one
+    /// gets any (SP-4).
+    pub(crate) fn is_first_choice(&self) -> bool {
+        self.serves() || self.view.sets.declared.is_some_and(|index| self.is_good(index))
     }
 
     fn is_good(&self, index: usize) -> bool {
