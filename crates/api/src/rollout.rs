@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube_derive::KubeSchema;
-use schemars::JsonSchema;
+use plan::RECORDS_MAX;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -66,8 +67,7 @@ pub struct Rollout {
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Time>,
 
-    /// Step at which the rollout waits, or to which it leads, counted from 1; absent without steps and once it has
-    /// ended.
+    /// Step at which the rollout waits, or to which it leads, counted from 1; absent without steps.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<i64>,
@@ -77,18 +77,17 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<i64>,
 
-    /// Number of pods with the new template; absent without steps and once the rollout has ended.
+    /// Number of pods with the new template; absent without steps.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated: Option<i64>,
 
-    /// Number of pods that have the new template once the step is reached; absent without steps and once the rollout
-    /// has ended.
+    /// Number of pods that have the new template once the step is reached; absent without steps.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_pods: Option<i64>,
 
-    /// Time at which the wait at the step began last; absent before the step is reached and once the rollout has ended.
+    /// Time at which the wait at the step began last; absent before the step is reached.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub rest_start_time: Option<Time>,
 
@@ -96,20 +95,24 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promotions: Option<Vec<Promotion>>,
 
-    /// Time at which the rollout ended; only in status.history.
+    // The definition describes the next four with the history, which alone has them.
+    /// Time at which the rollout ended.
+    #[schemars(skip)]
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Time>,
 
-    /// How the rollout ended: Succeeded (it was complete), Failed, Superseded by another template, or Cancelled by a
-    /// rollback, a pin, or an abort; only in status.history.
+    /// How the rollout ended: Succeeded, Failed, Superseded, or Cancelled.
+    #[schemars(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 
-    /// Why the rollout failed, in one word. Example: ProgressDeadlineExceeded.
+    /// Why the rollout failed, in one word.
+    #[schemars(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 
     /// Why the rollout failed, for people.
+    #[schemars(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
@@ -170,6 +173,15 @@ pub struct LastScale {
     /// Time of the change.
     #[serde(default, deserialize_with = "time")]
     pub time: Option<Time>,
+}
+
+/// Schema of the history. A schema of its entries would make a status write cost the API server a third more.
+pub(crate) fn ended(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "maxItems": RECORDS_MAX,
+        "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+    })
 }
 
 /// A rollout as stored.

@@ -130,7 +130,7 @@ pub struct DeploymentSpec {
     // The only default in the schema: without a value the scale subresource answers with an error.
     // The operator fills in the others in memory (S1.4–S1.10); a default for `rollingUpdate` would
     // also appear under Recreate, where it is forbidden (S1.17).
-    /// Number of pods to run, from 0 to 1000000. Example: 4.
+    /// Number of pods to run, from 0 to 1000000. Default: 1. Example: 4.
     #[schemars(range(min = 0, max = MAX_REPLICAS), extend("default" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
@@ -159,8 +159,8 @@ pub struct DeploymentSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision_history_limit: Option<i32>,
 
-    /// Seconds without progress after which Progressing becomes False with the reason ProgressDeadlineExceeded. What
-    /// follows depends on failurePolicy. 2147483647 means no deadline. Default: 600. Example: 120.
+    /// Seconds without progress after which Progressing becomes False with the reason ProgressDeadlineExceeded. A pause
+    /// and the wait at a step do not count. 2147483647 means no deadline. Default: 600. Example: 120.
     #[schemars(range(min = 0, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_deadline_seconds: Option<i32>,
@@ -170,13 +170,13 @@ pub struct DeploymentSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
 
-    /// Requests a rollback to an earlier revision. The operator restores the template of that revision,
-    /// removes this field, and reports the result in status.rollback. Example: {revision: 3}.
+    /// Requests a rollback to an earlier revision. The operator restores the template of that revision, removes this
+    /// field, and reports the result in status.rollback. In Git, use spec.pin instead. Example: {revision: 3}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback_to: Option<RollbackTo>,
 
-    /// Runs an earlier ReplicaSet instead of spec.template, which stays as it is, until this field is removed.
-    /// status.target reports what runs. Default: spec.template runs. Example: {podTemplateHash: 5d9f7b6c48}.
+    /// Runs another ReplicaSet of this Deployment instead of spec.template, which stays as it is. status.target reports
+    /// what runs. Default: spec.template runs. Example: {podTemplateHash: 5d9f7b6c48}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<Pin>,
 
@@ -279,7 +279,8 @@ pub struct RollingUpdate {
     pub steps: Option<Vec<UpdateStep>>,
 
     /// Which revisions roll out without steps. GoodRevisions: those that were complete and available for
-    /// failurePolicy.bakeSeconds. Nothing: none of them, while another good revision has pods. Default: GoodRevisions.
+    /// failurePolicy.bakeSeconds. Nothing: good revisions have steps, too, unless no other revision with pods is good.
+    /// Default: GoodRevisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_steps_for: Option<SkipStepsFor>,
 }
@@ -299,15 +300,15 @@ pub struct RollbackTo {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct Pin {
-    /// Value of the label pod-template-hash of the ReplicaSet to run. If there is none, the pods that run stay, and
-    /// status.target.reason is PinTargetMissing. Example: 5d9f7b6c48.
+    /// Value of the label pod-template-hash of the ReplicaSet to run. If no ReplicaSet has it, the pods that run stay,
+    /// and status.target.reason is PinTargetMissing. Example: 5d9f7b6c48.
     #[schemars(length(max = 63))]
     #[x_kube(validation = rules::is_hash())]
     pub pod_template_hash: String,
 
-    /// Fingerprint of the spec.template that the pin overrides, as in the annotation rollwright.dev/fingerprints of the
-    /// ReplicaSet of that template. While spec.template is another one, the pin has no effect. If absent, the pin
-    /// overrides every template.
+    /// Fingerprint of the spec.template that the pin overrides: one of the comma-separated values of the annotation
+    /// rollwright.dev/fingerprints of the ReplicaSet of that template. While spec.template is another one, the pin has
+    /// no effect. If absent, the pin overrides every template.
     #[schemars(length(max = 80))]
     #[x_kube(validation = rules::is_fingerprint())]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -324,9 +325,9 @@ pub struct Pin {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct FailurePolicy {
-    /// Continue keeps rolling out. Stop rolls nothing out until there is another template, a spec.rollbackTo, or the
-    /// annotation rollwright.dev/retry with the revision. Revert runs status.fallback, and without one is like Stop; it
-    /// leaves spec.template as it is. Default: Continue.
+    /// Continue keeps rolling out. Stop rolls nothing out until there is another template, a spec.rollbackTo, a
+    /// spec.pin, or the annotation rollwright.dev/retry with the revision. Revert runs status.fallback until then, and
+    /// without one is like Stop; it leaves spec.template as it is. Default: Continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<FailureAction>,
 
@@ -370,8 +371,8 @@ pub struct FailureCriteria {
     pub deadline_exceeded: Option<bool>,
 
     /// Number of restarts of a container at which a pod of the new revision counts for minPods. Restarts count from
-    /// when spec.template changes or the revision is retried, until the end of bakeSeconds. If absent, they are
-    /// ignored. Example: 3.
+    /// when spec.template changes or the revision is retried, until the end of bakeSeconds, also of a complete
+    /// revision. If absent, they are ignored. Example: 3.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restarts: Option<i32>,

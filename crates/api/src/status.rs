@@ -93,9 +93,10 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "lenient")]
     pub display: Option<Display>,
 
-    /// Conditions of the Deployment. Ready: the rollout is complete. Reconciling: it is under way. Stalled: a user has
-    /// to act. Available, Progressing, and ReplicaFailure are those of apps/v1. RollbackRefused, CollisionLimitReached,
-    /// and RevisionLimitReached are present only while the problem that their message explains exists.
+    /// Conditions of the Deployment. Ready: spec.template is rolled out. Reconciling: its rollout is under way.
+    /// Stalled: a user has to act. Available, Progressing, and ReplicaFailure are those of apps/v1. RollbackRefused,
+    /// CollisionLimitReached, and RevisionLimitReached are present only while the problem that their message explains
+    /// exists.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Option<Vec<Condition>>,
 
@@ -125,8 +126,11 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "rollout::rollout")]
     pub rollout: Option<Rollout>,
 
-    /// Rollouts that ended, newest first, at most 20; for information only.
-    #[schemars(length(max = 20))]
+    /// Rollouts that ended, newest first, at most 10; for information only. Each has the fields of status.rollout, a
+    /// completionTime, and an outcome: Succeeded (it was complete), Failed, Superseded by another template, or Cancelled
+    /// by a rollback, a pin, or an abort. One that failed has a reason, in one word, and a message for people.
+    // Each write of the status costs the API server what it does by the size of this and by its schema.
+    #[schemars(schema_with = "rollout::ended")]
     #[serde(default, deserialize_with = "rollout::history", skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Rollout>>,
 

@@ -23,7 +23,7 @@ use crate::words;
 )]
 pub struct UpdateStep {
     /// Number of pods of the new template at this step, or a percentage of replicas, rounded up. Unless it is 100%, at
-    /// least one old pod remains. Example: 25%.
+    /// least one old pod remains, so a single replica stays the old one. Example: 25%.
     // By its length, the API server knows that the rules of twenty steps cost little.
     #[schemars(with = "Share", extend("maxLength" = 8))]
     #[x_kube(validation = rules::some_pods())]
@@ -40,8 +40,8 @@ pub struct UpdateStep {
     pub approval: Option<StepApproval>,
 
     /// Seconds to wait at this step once all its pods are available, besides approval. The time starts again if one of
-    /// them becomes unavailable. The annotation rollwright.dev/promote ends the wait. If absent, there is no timed
-    /// wait. Example: 600.
+    /// them becomes unavailable. The annotation rollwright.dev/promote ends both. If absent, there is no timed wait.
+    /// Example: 600.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub wait_seconds: Option<i32>,

@@ -17,7 +17,7 @@ pub struct Target {
     pub pod_template_hash: Option<String>,
 
     /// Why spec.template does not run, in one word: Pinned by spec.pin, PinTargetMissing if spec.pin names no
-    /// ReplicaSet, Reverted by the failure policy, or Aborted by the annotation rollwright.dev/abort.
+    /// ReplicaSet, Reverted by the failure policy, or Aborted by the annotation rollwright.dev/abort with the revision.
     pub reason: Option<String>,
 
     /// Revision of spec.template, which does not run now.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use cluster::Component;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::api::{Patch, PatchParams};
+use plan::RECORDS_MAX;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -29,7 +30,7 @@ enum Sort {
     Create,
     Status,
     Template,
-    /// A status while twenty rollouts have ended. They stay as they are.
+    /// A status while twenty rollouts have ended, so that the history is full. It stays as it is.
     LaterStatus,
 }
 
@@ -84,7 +85,7 @@ async fn send(stage: &Stage, side: Side, sort: Sort, name: String, number: usize
         Sort::Status | Sort::LaterStatus => {
             let mut status = status(side, number);
             if (sort, side) == (Sort::LaterStatus, Side::OurKind) && number < TIMES {
-                let history: Value = (1..=20).rev().map(record).collect();
+                let history: Value = (1..=20).rev().take(RECORDS_MAX).map(record).collect();
                 status.as_object_mut().into_iter().for_each(|status| {
                     status.insert("history".to_owned(), history.clone());
                 });

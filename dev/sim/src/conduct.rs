@@ -42,7 +42,7 @@ pub(crate) struct Known {
     pub(crate) is_detained: bool,
     /// Whether something happened since its last attempt that may have requeued it, whatever it was.
     pub(crate) is_stirred: bool,
-    /// Until when it surely has the slot that was granted to it, unless it is edited, fails, or writes.
+    /// Until when it surely has the slot that was granted to it, unless it is edited, fails, or writes a ReplicaSet.
     pub(crate) granted: Option<Time>,
     /// When the watches brought bad news that no attempt has begun with, and whether one that runs has some to report.
     pub(crate) bad: Option<Time>,

@@ -108,7 +108,7 @@ pub(crate) fn fallback<'a>(
 }
 
 /// The old ReplicaSet that is good because no ReplicaSet has a verdict: the only one with pods, or the largest of those
-/// with all pods available. Of two of the same size, the later one is (FP-1).
+/// with all pods available. Of two of the same size, it is the later one (FP-1).
 pub(crate) fn inferred<'a>(
     sets: impl Iterator<Item = &'a ReplicaSet>,
     declared: &ReplicaSet,

@@ -67,8 +67,9 @@ pub struct Witness {
     /// When a user last wrote the Deployment or a ReplicaSet, and how often.
     acted: Option<Timestamp>,
     acts: u64,
-    /// How many the operator knew when it last wrote a status, and what that was when a ReplicaSet got its verdict.
+    /// How many acts the operator knew when it last wrote a status.
     acts_known: u64,
+    /// The same number when a ReplicaSet got its verdict.
     judged: BTreeMap<String, u64>,
     /// Whether a user ever wrote a ReplicaSet: its size may be the user's.
     has_meddled: bool,

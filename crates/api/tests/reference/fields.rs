@@ -48,14 +48,7 @@ pub(crate) fn table(schema: &Value, has_defaults: bool) -> String {
     } else {
         "| field | type | description |\n|---|---|---|\n"
     });
-    let fields = properties(schema);
-    // The rollout that runs has the members of those that ended: once is enough.
-    let ended = |path: &str| path.strip_prefix("rollout.").map(|member| format!("history[].{member}"));
-    let is_shown = |path: &str| ended(path).is_some_and(|path| fields.iter().any(|field| field.path == path));
-    for field in fields.iter().filter(|field| !is_shown(&field.path)) {
-        let Field { path, kind, default, limits, description } = field;
-        let members = if path == "rollout" { " It has the members of `history[]`." } else { "" };
-        let description = format!("{description}{members}");
+    for Field { path, kind, default, limits, description } in properties(schema) {
         let line = if has_defaults {
             let default = default.as_ref().map(|text| format!("`{text}`")).unwrap_or_default();
             format!("| `{path}` | {kind} | {default} | {} | {description} |", limits.join("; "))

@@ -14,7 +14,7 @@ use crate::course::stage::{Rollout, Stage, Wait};
 use crate::course::view::View;
 use crate::model::action::Event;
 use crate::model::conditions::whole_seconds;
-use crate::model::keys::{PROMOTE, condition, reason};
+use crate::model::keys::{DESIRED_REPLICAS, PROMOTE, condition, reason};
 use crate::model::position::{Fresh, Position, Rest, Walk};
 use crate::model::record::Promotion;
 use crate::model::revision;
@@ -200,12 +200,16 @@ impl Advance<'_> {
             }
             return;
         }
-        if let Some(rest) = &mut self.position.rest
-            && let Some(stopped) = rest.stopped.take()
-        {
+        let stopped = self.position.rest.as_mut().and_then(|rest| rest.stopped.take());
+        let kept = self.rollout.kept(&self.position).and_then(|kept| self.rollout.view.sets.get(kept));
+        let scaled_for = kept.and_then(|kept| kept.annotations.get(DESIRED_REPLICAS));
+        if let Some((rest, stopped)) = self.position.rest.as_mut().zip(stopped) {
             // Both times lack the fractions of their seconds.
             let stood = SignedDuration::from_secs(now.duration_since(stopped).as_secs().saturating_add(1));
             rest.since = rest.since.checked_add(stood).unwrap_or(now).min(now);
+        } else if scaled_for.is_some_and(|replicas| replicas == "0") {
+            // The kept ReplicaSet was scaled for no replicas, and the write that stops the clock was lost (SP-5).
+            self.position.rest = None;
         }
         self.follow_list();
         self.take_promotion();

@@ -9,7 +9,10 @@ impl Rollout<'_> {
     /// The ReplicaSet that keeps the other pods: what ran and served last. `None` if the declared one is good or serves,
     /// and no other one is good: no pod of what a user goes back from is added for the sake of the steps (UM-1).
     pub(crate) fn keeper(&self) -> Option<usize> {
-        let is_proven = |(index, set): &(usize, &ReplicaSet)| self.is_good(*index) || self.bakes(set);
+        let is_first = self.is_first_choice();
+        // What a user goes back from while it bakes gets no pods for the sake of the steps, either.
+        let is_proven =
+            |(index, set): &(usize, &ReplicaSet)| self.is_good(*index) || !is_first && self.bakes(set);
         let by_run =
             |it: &(usize, &ReplicaSet)| (!self.is_aside(it), self.judgment.last_run(it.0, it.1), it.0);
         // One that failed is the last to be kept, and one that never left its steps the last but one.
@@ -23,14 +26,15 @@ impl Rollout<'_> {
             // put aside gets no pods, but the canary has steps.
             let put_aside = || self.olds().map(|(index, _)| index).find(|index| self.is_good(*index));
             let proven = self.last_run(|it| is_proven(it) && !self.is_aside(it));
-            return proven.or_else(|| self.last_run_of_all()).or_else(put_aside);
+            let others = || self.last_run_of_all().or_else(put_aside).filter(|_| !is_first);
+            return proven.or_else(others);
         }
         let serving = || self.olds().filter(has_pods);
         let available = || serving().filter(|(index, _)| self.counted(*index).available > 0);
         if let Some((index, _)) = serving().filter(is_proven).max_by_key(by_run) {
             return Some(index);
         }
-        if self.is_first_choice() {
+        if is_first {
             return None;
         }
         if let Some((index, _)) = available().max_by_key(largest) {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::model::trigger::Trigger;
 
 /// The most records that the history holds.
-pub const RECORDS_MAX: usize = 20;
+pub const RECORDS_MAX: usize = 10;
 /// The most bytes that a record has as JSON.
 pub const RECORD_BYTES_MAX: usize = BYTES_MAX + PROMOTIONS_MAX * PROMOTION_BYTES_MAX;
 /// The most bytes of everything but its promotions.

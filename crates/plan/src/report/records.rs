@@ -158,9 +158,9 @@ fn remember(decisions: &Decisions<'_>, record: &mut Record, status: &Ours) {
 
 /// The revision that ran before. A pause hides the target, and what was declared since may not have run.
 fn before(status: &Ours) -> Option<i64> {
-    let (running, last) = (status.rollout.as_deref(), status.history.revision);
-    let ran = running.map(|record| record.revision).or(Some(last).filter(|last| *last > 0));
-    status.target.as_ref().map_or(ran.or(status.revision), |target| target.revision)
+    let last = Some(status.history.revision).filter(|last| *last > 0);
+    let ran = status.rollout.as_ref().map(|record| record.revision).or(last).or(status.revision);
+    status.target.as_ref().map_or(ran, |target| target.revision)
 }
 
 /// The record of a rollout that begins.

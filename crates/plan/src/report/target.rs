@@ -25,7 +25,12 @@ pub(crate) fn record(decisions: &Decisions<'_>) -> Option<TargetRecord> {
     if workload.paused && running.is_some_and(|set| set.size == 0) {
         // A pin that named nothing is gone: another one took its place.
         let stored = workload.status.ours.target.clone();
-        return stored.filter(|record| record.reason != reason::PIN_TARGET_MISSING);
+        let mut record = stored.filter(|record| record.reason != reason::PIN_TARGET_MISSING)?;
+        // Somebody may have aborted what had failed.
+        if record.is_reverted() && reason::REVERTS.contains(&reason) {
+            reason.clone_into(&mut record.reason);
+        }
+        return Some(record);
     }
     let hash = running.and_then(|set| set.labels.get(HASH_LABEL));
     let pin = decisions.view.workload().pin_in_force();

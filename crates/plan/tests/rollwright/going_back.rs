@@ -1,7 +1,7 @@
 //! What users went back from, or what failed, gets no pods (UM-1, UM-9). The simulator found each of these.
 
-use plan::FailureAction;
 use plan::keys::{ABORT, ROLLOUT};
+use plan::{BakeRecord, FailureAction};
 use serde_json::json;
 
 use crate::rollwright::failing::{self, memory, named, policy};
@@ -49,21 +49,27 @@ fn a_canary_is_not_kept_before_what_serves() {
     assert_eq!(memory(&world, "web-a")["steps"]["kept"], "web-b");
 }
 
-/// A good revision that returns had steps, and what was left of the others grew for them.
+/// A good revision that returns had steps, and what was left of the others, or was complete and baked, grew for them.
 #[test]
 fn a_good_revision_that_returns_adds_no_pods_to_those_that_are_not() {
-    let mut world = stepped(10, &["2/promoted"]).that(|it| it.good_skips_steps = false);
-    for (name, size, verdict) in [("web-a", 0, Some("Good")), ("web-b", 4, None)] {
-        let set = world.find_mut(name);
-        (set.size, set.status.replicas, set.status.available) = (size, size, size);
-        set.annotations.remove(ROLLOUT);
-        let memory =
-            verdict.map(|verdict| json!({"version": 1, "revision": 1, "verdict": verdict}).to_string());
-        set.annotations.extend(memory.map(|memory| (ROLLOUT.to_owned(), memory)));
+    for (replicas, size) in [(10, 4), (2, 2)] {
+        let mut world = stepped(replicas, &["2/promoted"]).that(|it| it.good_skips_steps = false);
+        for (name, size, verdict) in [("web-a", 0, Some("Good")), ("web-b", size, None)] {
+            let set = world.find_mut(name);
+            (set.size, set.status.replicas, set.status.available) = (size, size, size);
+            set.annotations.remove(ROLLOUT);
+            let memory =
+                verdict.map(|verdict| json!({"version": 1, "revision": 1, "verdict": verdict}).to_string());
+            set.annotations.extend(memory.map(|memory| (ROLLOUT.to_owned(), memory)));
+        }
+        let bake = BakeRecord { revision: 2, since: world.now };
+        world.observed.workload.status.ours.bake = Some(bake).filter(|_| size == replicas);
+        world.set_template(template("a"));
+        play(&mut world, 1, &[]);
+        world.observed.workload.replicas = 10;
+        play(&mut world, 60, &[]);
+        assert_eq!(all(&world), [10, 0]);
     }
-    world.set_template(template("a"));
-    play(&mut world, 60, &[]);
-    assert_eq!(all(&world), [10, 0]);
 }
 
 /// In the rollout of the next template, a change of R gave pods to a revision that had failed.
@@ -86,18 +92,26 @@ fn what_failed_does_not_grow_with_the_replicas_of_the_next_rollout() {
     }
 }
 
-/// Somebody aborted what had failed already, and its revert got a second record.
+/// Somebody aborted what had failed already, and its revert got a second record. While it was paused without pods, its
+/// target was still Reverted.
 #[test]
 fn an_abort_of_what_is_reverted_opens_no_record() {
-    let mut world = failing::good(FailureAction::Revert);
-    world.set_template(template("c"));
-    failing::play(&mut world, 700, &["c"]);
-    let records = |world: &World| world.observed.workload.status.ours.history.id;
-    let (before, reason) = (records(&world), |world: &World| target(world).unwrap().reason.clone());
-    assert_eq!(reason(&world), "Reverted");
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    failing::play(&mut world, 60, &["c"]);
-    assert_eq!((records(&world), reason(&world).as_str()), (before, "Aborted"));
+    for is_paused in [false, true] {
+        let mut world = failing::good(FailureAction::Revert);
+        world.set_template(template("c"));
+        failing::play(&mut world, 700, &["c"]);
+        let records = |world: &World| world.observed.workload.status.ours.history.id;
+        let (before, reason) = (records(&world), |world: &World| target(world).unwrap().reason.clone());
+        assert_eq!(reason(&world), "Reverted");
+        if is_paused {
+            world.observed.workload.replicas = 0;
+            failing::play(&mut world, 10, &["c"]);
+            world.observed.workload.paused = true;
+        }
+        world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
+        failing::play(&mut world, 60, &["c"]);
+        assert_eq!((records(&world), reason(&world).as_str()), (before, "Aborted"), "paused: {is_paused}");
+    }
 }
 
 /// A canary that came back to the steps it had left made a good revision one that its user had put aside: the next

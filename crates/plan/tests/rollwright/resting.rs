@@ -19,6 +19,31 @@ fn without_surge(list: &[&str]) -> World {
     world
 }
 
+/// Without replicas, the kept ReplicaSet was cut, and the write that stops the clock was lost.
+#[test]
+fn a_wait_starts_again_after_a_clock_that_did_not_stop() {
+    let mut world = stepped(4, &["1/30", "2/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 20, &[]);
+    world.observed.workload.replicas = 0;
+    let is_cut = |planned: &&Planned| match &planned.action {
+        Action::UpdateReplicaSet(update) => update.target.name == "web-b",
+        _ => false,
+    };
+    let plan = world.plan();
+    world.act(&plan.actions.iter().find(is_cut).unwrap().action);
+    come_up(&mut world, &[]);
+    assert_eq!(sizes(&world), "0+1");
+    world.observed.workload.replicas = 4;
+    let since = world.now + SignedDuration::from_secs(28);
+    while world.now < since {
+        play(&mut world, 1, &[]);
+        assert!(sizes(&world).ends_with("+1"), "{}", sizes(&world));
+    }
+    play(&mut world, 20, &[]);
+    assert_eq!(sizes(&world), "2+2");
+}
+
 /// SP-5: whole seconds are stored, and none of a wait is lost by that.
 #[test]
 fn a_wait_is_not_shorter_than_its_seconds() {

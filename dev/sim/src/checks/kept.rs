@@ -25,9 +25,11 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     let Some(set) = olds().find(|set| set.name == kept) else {
         return Some(Err(format!("{kept} is kept, and is not there")));
     };
-    let bakes =
-        view.workload.status.ours.bake.as_ref().is_some_and(|bake| Some(bake.revision) == revision(set));
     let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
+    // Beside one that is good or serves, what bakes is no better than any other.
+    let is_first_choice = verdict::says(new, "Good") || serves(&sets, new);
+    let bake = view.workload.status.ours.bake.as_ref().filter(|_| !is_first_choice);
+    let bakes = bake.is_some_and(|bake| Some(bake.revision) == revision(set));
     if view.workload.replicas == 0 && !serves(&sets, new) {
         return Some(kept_while_idle(set, new, &sets, bakes));
     }
@@ -67,7 +69,7 @@ fn kept_while_idle(kept: &ReplicaSet, new: &ReplicaSet, sets: &[&ReplicaSet], ba
     let (is_right, name) = match best {
         Some(best) => (best.name == kept.name || bakes && ran_last(kept) > ran_last(best), &*best.name),
         // A good one that was put aside gets no pods, but the canary has steps.
-        None => (has_run || verdict::says(kept, "Good"), "none"),
+        None => (!verdict::says(new, "Good") && (has_run || verdict::says(kept, "Good")), "none"),
     };
     is_right
         .then_some(())

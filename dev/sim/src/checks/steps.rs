@@ -148,7 +148,8 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let counts = |other: &SetView| {
         let (set, status) = (&other.set, &other.set.status);
         if is_idle {
-            return has_run(set) || verdict::says(set, "Good");
+            let is_proven = verdict::says(set, "Good");
+            return if is_good { is_proven && !is_aside(set) } else { is_proven || has_run(set) };
         }
         let is_enough = !serves && !is_good || verdict::says(set, "Good");
         (set.size > 0 || status.replicas > 0) && is_enough

@@ -170,7 +170,11 @@ impl Engine<'_> {
         let mut gave_back = false;
         if let Some(outcome) = &ended.outcome {
             if outcome.writes > 0 {
-                (known.wrote, known.granted) = (now, None);
+                known.wrote = now;
+            }
+            // A status uses no slot.
+            if outcome.writes > usize::from(outcome.wrote_status) {
+                known.granted = None;
             }
             if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
                 gave_back = known.slot.take().is_some();
