@@ -29,11 +29,8 @@ pub(crate) async fn patch_as(
     patch: &Value,
 ) -> Outcome {
     another_second(world).await?;
-    let (params, patch) = (
-        PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() },
-        Patch::Merge(patch),
-    );
-    let deployments = world.deployments();
+    let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+    let (deployments, patch) = (world.deployments(), Patch::Merge(patch));
     match subresource {
         Some(subresource) => drop(deployments.patch_subresource(subresource, "web", &params, &patch).await?),
         None => drop(deployments.patch("web", &params, &patch).await?),

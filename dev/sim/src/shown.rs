@@ -172,7 +172,8 @@ impl Shown {
         }
         let replicas = workload.replicas;
         if self.replicas != replicas {
-            self.replicas = replicas;
+            // How many pods are enough changes, too.
+            (self.replicas, self.judged) = (replicas, None);
             self.highest = self.highest.map(|count| count.min(replicas));
             self.is_settled = false;
         }

@@ -5,6 +5,8 @@ use plan::keys::{ABORT, HASH_LABEL, REVISION, REVISION_HISTORY, ROLLOUT};
 use plan::{FailureAction, Pin, ReplicaSet, Workload};
 use serde_json::Value;
 
+use crate::walk::word;
+
 /// What should run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Running<'a> {
@@ -163,4 +165,19 @@ pub(crate) fn running<'a>(
         Some(good) if is_aborted || action == Some(FailureAction::Revert) => Running::Set(good),
         _ => Running::Held,
     }
+}
+
+/// Whether a ReplicaSet served before it was declared: it is good, or a rollout that did not end kept it.
+pub(crate) fn serves(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
+    let has_pods = |other: &ReplicaSet| other.size > 0 || other.status.replicas > 0;
+    let keeps_it = |other: &&ReplicaSet| {
+        word(other, "kept").as_ref() == Some(&set.name) && is_on_its_way(other) && has_pods(other)
+    };
+    set.size > 0 && (says(set, "Good") || sets.iter().any(keeps_it))
+}
+
+/// Whether it is good, or served, and was no canary itself: what is not good keeps no pods beside it (SP-4).
+pub(crate) fn is_first_choice(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
+    let is_canary = sets.iter().any(|known| known.uid == set.uid && is_on_its_way(known));
+    says(set, "Good") || serves(sets, set) && !is_canary
 }

@@ -8,7 +8,7 @@ use plan::{Pin, ReplicaSet, Strategy, Until, UpdateStep, Workload};
 use serde_json::Value;
 
 use crate::shown::after;
-use crate::verdict::{is_on_its_way, memory, pin, revision, says};
+use crate::verdict::{memory, pin, revision, says, serves};
 
 /// How long the wait at a step takes, if time alone ends it.
 pub(crate) fn seconds(step: &UpdateStep) -> Option<i64> {
@@ -59,6 +59,10 @@ pub(crate) fn ceiling(steps: &[UpdateStep], step: usize, replicas: i64) -> i64 {
 /// The first step with room for these pods.
 pub(crate) fn first_with(steps: &[UpdateStep], size: i64, replicas: i64) -> usize {
     (0..end(steps)).find(|step| ceiling(steps, *step, replicas) >= size).unwrap_or(end(steps))
+}
+
+fn scaled_for(set: &ReplicaSet) -> Option<i64> {
+    set.annotations.get(DESIRED_REPLICAS)?.parse().ok()
 }
 
 /// The promotion of a revision: its whole text.
@@ -141,9 +145,11 @@ pub(crate) struct Bound {
     heard: Option<String>,
     /// The size of the Deployment that a promotion counts by.
     replicas: i64,
-    size: i64,
+    /// Its size, and the one of the Deployment that it was scaled for then.
+    size: (i64, Option<i64>),
     had_failed: bool,
-    /// Whether somebody deleted what the ReplicaSet remembers: then it continues where what runs has room.
+    /// Whether somebody deleted what the ReplicaSet remembers, so that it continues where what runs has room, or wrote
+    /// another promotion before anybody handled the last one.
     pub(crate) is_lost: bool,
     /// By what the operator recognizes the list, the step at which it is, and whether it knows that this is reached.
     known: Known,
@@ -200,7 +206,8 @@ impl Bounds {
         let is_same = |known: &Bound| is_known(known) && (!known.had_failed || says(set, "Failed"));
         let was_there = known.as_ref().is_some_and(is_known);
         // The write that gives it its number may scale it, too; the operator looked at the size of before.
-        let before = known.as_ref().filter(|known| known.uid == set.uid).map_or(set.size, |known| known.size);
+        let before =
+            known.as_ref().filter(|known| known.uid == set.uid).map_or(set.size, |known| known.size.0);
         let [kept, other] = if known.as_ref().is_some_and(is_same) { [known, aside] } else { [aside, known] };
         self.aside = other;
         let mut bound = match kept.filter(is_same) {
@@ -217,19 +224,10 @@ impl Bounds {
         if bound.follow(workload, steps, set) {
             self.stirred = now;
         }
-        bound.hear(workload, steps);
+        bound.hear(workload, steps, set);
         while bound.advances(workload, steps, (sets, set), (now, self.is_untimed)) {}
         self.bound = Some(bound);
     }
-}
-
-/// Whether a ReplicaSet served before it was declared: it is good, or a rollout that did not end kept it.
-pub(crate) fn serves(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
-    let has_pods = |other: &ReplicaSet| other.size > 0 || other.status.replicas > 0;
-    let keeps_it = |other: &&ReplicaSet| {
-        word(other, "kept").as_ref() == Some(&set.name) && is_on_its_way(other) && has_pods(other)
-    };
-    set.size > 0 && (says(set, "Good") || sets.iter().any(keeps_it))
 }
 
 impl Bound {
@@ -252,7 +250,7 @@ impl Bound {
             rested: None,
             heard: heard(set).filter(|_| is_retried),
             replicas: workload.replicas,
-            size: set.size,
+            size: (set.size, scaled_for(set)),
             had_failed: false,
             is_lost: false,
             known: known(set, steps),
@@ -287,7 +285,9 @@ impl Bound {
         let known = known(set, steps);
         if known.0 != self.known.0 {
             // The rollout follows the list, or continues without memory, from the size that it had then.
-            self.step = self.step.max(first_with(steps, self.size, replicas));
+            let (size, scaled_for) = self.size;
+            let with = |replicas| first_with(steps, size, replicas);
+            self.step = self.step.max(scaled_for.map_or(with(replicas), with).min(with(replicas)));
         }
         let is_lost = known.0.is_none() && self.known.0.is_some();
         self.is_lost |= is_lost;
@@ -295,7 +295,8 @@ impl Bound {
             // The wait broke.
             self.reached = None;
         }
-        (self.known, self.size, self.had_failed) = (known, set.size, says(set, "Failed"));
+        (self.known, self.had_failed) = (known, says(set, "Failed"));
+        self.size = (set.size, scaled_for(set));
         is_lost
     }
 
@@ -304,11 +305,12 @@ impl Bound {
         self.heard = self.heard.take().filter(|text| heard(set).as_ref() == Some(text));
     }
 
-    fn hear(&mut self, workload: &Workload, steps: &[UpdateStep]) {
+    fn hear(&mut self, workload: &Workload, steps: &[UpdateStep], set: &ReplicaSet) {
         let Some(text) = asked(workload, self.revision).filter(|text| self.heard.as_deref() != Some(*text))
         else {
             return;
         };
+        self.is_lost |= self.heard.is_some() && heard(set) != self.heard;
         if let Some(step) = named(steps, text, workload.replicas).filter(|step| *step > self.step) {
             (self.step, self.reached) = (step, None);
         }
@@ -372,8 +374,8 @@ fn is_reached(
     sets: &[&ReplicaSet],
     declared: &ReplicaSet,
 ) -> bool {
-    let before = declared.annotations.get(DESIRED_REPLICAS).and_then(|text| text.parse().ok());
-    let replicas = [Some(workload.replicas), before.filter(|_| workload.replicas > 0)];
+    let before = scaled_for(declared).filter(|_| workload.replicas > 0);
+    let replicas = [Some(workload.replicas), before];
     replicas.into_iter().flatten().any(|replicas| is_reached_with(replicas, at, sets, declared))
 }
 

@@ -1,12 +1,12 @@
 //! Which ReplicaSet keeps the other pods while a step lasts (SP-3), and whether there are steps at all (SP-4).
 
-use crate::course::memory::Proof;
+use crate::course::memory::{Memory, Proof};
 use crate::course::stage::Rollout;
 use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::revision;
 
 impl Rollout<'_> {
-    /// The ReplicaSet that keeps the other pods: what ran and served last. `None` if the declared one is good or serves,
+    /// The ReplicaSet that keeps the other pods: what ran and served last. `None` if the declared one is the first choice,
     /// and no other one is good: no pod of what a user goes back from is added for the sake of the steps (UM-1).
     pub(crate) fn keeper(&self) -> Option<usize> {
         let is_first = self.is_first_choice();
@@ -81,10 +81,11 @@ impl Rollout<'_> {
         set.is_some_and(|it| has_pods(&it) || !self.is_aside(&it))
     }
 
-    /// Whether the declared ReplicaSet is good or serves: then none keeps pods beside it that is not good, and no idle one
-    /// gets any (SP-4).
+    /// Whether the declared ReplicaSet is good, or serves and is no canary itself: then none keeps pods beside it that is
+    /// not good, and none that is idle gets any (SP-4).
     pub(crate) fn is_first_choice(&self) -> bool {
-        self.serves() || self.view.sets.declared.is_some_and(|index| self.is_good(index))
+        let is_canary = self.view.sets.declared().is_some_and(|set| Memory::known(set).is_on_its_way());
+        self.serves() && !is_canary || self.view.sets.declared.is_some_and(|index| self.is_good(index))
     }
 
     fn is_good(&self, index: usize) -> bool {

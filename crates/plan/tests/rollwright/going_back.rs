@@ -156,3 +156,16 @@ fn last_pods_that_are_still_reported_do_not_keep_what_failed() {
         assert_eq!(all(&world), [0, 0, 10], "{available} of {reported} available");
     }
 }
+
+/// Of three canaries in a row, the next one kept the second, and the way back to that took all pods without a promotion.
+#[test]
+fn a_way_back_to_a_canary_does_not_leave_its_steps() {
+    let mut world = stepped(8, &["50%/promoted"]);
+    let on_its_way = r#"{"version":1,"revision":2,"steps":{"kept":"web-a","list":"x","step":1}}"#;
+    world.find_mut("web-b").annotations.insert(ROLLOUT.to_owned(), on_its_way.to_owned());
+    for text in ["c", "d", "c"] {
+        world.set_template(template(text));
+        play(&mut world, 40, &[]);
+    }
+    assert_eq!((world.find(&named(&world, "c")).size, world.find(&named(&world, "d")).size), (4, 4));
+}

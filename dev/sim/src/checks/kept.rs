@@ -4,8 +4,8 @@ use plan::ReplicaSet;
 
 use crate::checks::steps::stepped;
 use crate::checks::{Accepted, Verdict};
-use crate::verdict::{self, inferred, is_aside, is_on_its_way, ran_last, revision};
-use crate::walk::{serves, word};
+use crate::verdict::{self, inferred, is_aside, is_first_choice, is_on_its_way, ran_last, revision, serves};
+use crate::walk::word;
 
 /// SP-3: of the old ReplicaSets that serve, the good one that ran last and was not put aside is kept, or a newer one
 /// that was in its bake.
@@ -26,9 +26,8 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
         return Some(Err(format!("{kept} is kept, and is not there")));
     };
     let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
-    // Beside one that is good or serves, what bakes is no better than any other.
-    let is_first_choice = verdict::says(new, "Good") || serves(&sets, new);
-    let bake = view.workload.status.ours.bake.as_ref().filter(|_| !is_first_choice);
+    // Beside the first choice, what bakes is no better than any other.
+    let bake = view.workload.status.ours.bake.as_ref().filter(|_| !is_first_choice(&sets, new));
     let bakes = bake.is_some_and(|bake| Some(bake.revision) == revision(set));
     if view.workload.replicas == 0 && !serves(&sets, new) {
         return Some(kept_while_idle(set, new, &sets, bakes));

@@ -151,7 +151,7 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
             let is_proven = verdict::says(set, "Good");
             return if is_good { is_proven && !is_aside(set) } else { is_proven || has_run(set) };
         }
-        let is_enough = !serves && !is_good || verdict::says(set, "Good");
+        let is_enough = !verdict::is_first_choice(&sets, new) || verdict::says(set, "Good");
         (set.size > 0 || status.replicas > 0) && is_enough
     };
     let other = others.find(|other| counts(other));
@@ -163,7 +163,7 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
 /// Whether a ReplicaSet served before it was declared.
 fn ran_before(view: &View, set: &ReplicaSet) -> bool {
     let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
-    walk::serves(&sets, set)
+    verdict::serves(&sets, set)
 }
 
 /// SP-9: a revision that is declared again begins at the first step, unless it serves: then it loses nothing.
