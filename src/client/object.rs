@@ -280,14 +280,19 @@ mod tests {
         // Who owns another field of the spec may have removed one.
         let other = json!({"manager": "argocd", "operation": "Apply", "time": "2026-04-01T12:00:00Z",
             "fieldsV1": {"f:spec": {"f:paused": {}}}});
-        managed["metadata"]["managedFields"].as_array_mut().unwrap().push(other);
+        // Server-side apply needs to know what it owns.
+        let label = json!({"manager": "shop", "operation": "Apply", "time": "2026-04-01T12:00:00Z",
+            "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}}});
+        managed["metadata"]["managedFields"].as_array_mut().unwrap().extend([other, label]);
         let object: Object = serde_json::from_str(&managed.to_string()).unwrap();
         let owners = json!([{"manager": "kubectl", "operation": "Update", "subresource": null,
             "time": "2026-04-01T12:00:00Z", "fieldsV1": {"f:spec": {"f:template": {}}}},
             {"manager": "alice", "operation": "Update", "subresource": null, "time": "2026-04-01T12:00:00Z",
             "fieldsV1": {"f:metadata": {"f:annotations": {"f:rollwright.dev/promote": {}}}}},
             {"manager": "argocd", "operation": "Apply", "subresource": null, "time": "2026-04-01T12:00:00Z",
-            "fieldsV1": {"f:spec": {}}}]);
+            "fieldsV1": {"f:spec": {}}},
+            {"manager": "shop", "operation": "Apply", "subresource": null, "time": "2026-04-01T12:00:00Z",
+            "fieldsV1": {}}]);
         assert_eq!(object.body["metadata"]["managedFields"], owners);
         for odd in [json!({}), json!({"metadata": null}), json!({"metadata": {"managedFields": null}})] {
             let object: Object = serde_json::from_value(odd.clone()).unwrap();

@@ -14,6 +14,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours unlabelled_orphan because "apps/v1 adopts any orphan that matches (S2.15)",
     both release,
     both overlapping_selectors,
+    ours managers_of_sets because "the operator drops them on rollwright.dev alone",
 ];
 
 const MANAGED: &str = "rollwright.dev/managed";
@@ -150,6 +151,31 @@ async fn release(world: World) -> Outcome {
     world.wait_sets("the first set being the new one again", is_back).await?;
     world.complete("web").await?;
     same("the pods of the set that came back", pods_of(&world, &first).await?, pods)
+}
+
+/// With its first change of a ReplicaSet, the operator drops the managers that nobody needs: then the API server keeps
+/// none, until somebody applies server-side.
+async fn managers_of_sets(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    let name = world.set("app:v1").await?.name;
+    let managers = async || -> Outcome<Vec<String>> {
+        let set = world.set_api().get(&name).await?;
+        Ok(set.metadata.managed_fields.into_iter().flatten().filter_map(|entry| entry.manager).collect())
+    };
+    let scaled = async |replicas| {
+        world.scale("web", replicas).await?;
+        world.complete("web").await
+    };
+    ensure(managers().await?.contains(&"rollwright".to_owned()), "the operator's entry", &name)?;
+    for replicas in [2, 3] {
+        scaled(replicas).await?;
+        same("the managers", managers().await?, [""; 0])?;
+    }
+    let labels =
+        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"labels": {"team": "shop"}}});
+    world.set_api().patch(&name, &PatchParams::apply("shop"), &Patch::Apply(&labels)).await?;
+    scaled(4).await?;
+    ensure(managers().await?.contains(&"shop".to_owned()), "the manager that applied", &name)
 }
 
 /// A Deployment that selects the pods `app: shared`.

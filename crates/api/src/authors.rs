@@ -45,6 +45,13 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
     }
 }
 
+/// Whether there are managers, and none of them applies server-side, which needs them.
+pub(crate) fn are_for_nobody(metadata: &Value) -> bool {
+    let managers = metadata.get("managedFields").and_then(Value::as_array);
+    let applies = |entry: &Value| text(entry, "operation") == "Apply";
+    managers.is_some_and(|managers| !managers.is_empty() && !managers.iter().any(applies))
+}
+
 /// Who owns a field below `spec`, or a part of it, in the order of the entries.
 pub fn owners<'a>(object: &'a Value, field: &'a str) -> impl Iterator<Item = &'a str> {
     let entries = object.get("metadata").into_iter().flat_map(entries);
@@ -133,6 +140,20 @@ mod tests {
         ]}});
         assert_eq!(owners(&object, "f:template").collect::<Vec<_>>(), ["argocd-controller", "kubectl-set"]);
         assert_eq!(owners(&json!(null), "f:template").count(), 0);
+    }
+
+    #[test]
+    fn server_side_apply_needs_its_managers() {
+        let updates = entry("rollwright", None, "2026-04-01T12:00:00Z", &json!({"f:replicas": {}}));
+        let applies = json!({"manager": "argocd-controller", "operation": "Apply"});
+        for (managers, expected) in [
+            (json!(null), false),
+            (json!([]), false),
+            (json!([updates]), true),
+            (json!([updates, applies]), false),
+        ] {
+            assert_eq!(are_for_nobody(&json!({"managedFields": managers})), expected, "{managers}");
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::authors::authors;
+use crate::authors::{self, authors};
 use crate::{DeploymentSpec, DeploymentStatus, SkipStepsFor, StrategyType};
 pub use fields::Rejected;
 use fields::{count, integer, string_map, text};
@@ -287,6 +287,7 @@ fn steps(limits: &crate::RollingUpdate) -> Vec<UpdateStep> {
 /// When a number is none.
 pub fn replica_set<'a>(flavour: Flavour, object: impl Into<Parts<'a>>) -> Result<ReplicaSet, Rejected> {
     let Parts { metadata, spec, status, template } = object.into();
+    let is_tracked = authors::are_for_nobody(metadata);
     let metadata = Metadata::read(metadata)?;
     Ok(ReplicaSet {
         name: metadata.name,
@@ -301,6 +302,7 @@ pub fn replica_set<'a>(flavour: Flavour, object: impl Into<Parts<'a>>) -> Result
         min_ready_seconds: count(spec, "spec", "minReadySeconds")?.unwrap_or(0),
         fingerprints: flavour.fingerprints_of_set(&metadata.annotations, template),
         stored: flavour.stored_digest(template),
+        is_tracked: flavour.is_custom_resource() && is_tracked,
         annotations: metadata.annotations,
         status: set_status(status)?,
     })

@@ -108,6 +108,10 @@ pub fn update_patch(update: &UpdateReplicaSet) -> Value {
     if !update.annotations.is_empty() {
         insert(&mut patch, "metadata", "annotations", json!(update.annotations));
     }
+    if update.ends_tracking {
+        // The API server takes this for none, and tracks nothing from then on, until somebody applies server-side.
+        insert(&mut patch, "metadata", "managedFields", json!([{}]));
+    }
     if update.size_to != update.size_from {
         insert(&mut patch, "spec", "replicas", json!(update.size_to));
     }

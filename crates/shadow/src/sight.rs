@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::author::{self, Author, Path};
 use crate::fleet::{Fleet, Item};
 use engine::index::Key;
+use engine::rivalry::FIELD_MANAGER;
 
 /// A write of the controller in charge.
 #[derive(Clone, Debug)]
@@ -239,6 +240,8 @@ impl InCharge {
         }
         match self.author(managed_fields, &changes, "") {
             Author::Controller => Ok(Write::Update { before, after }),
+            // Rollwright drops the managers of its ReplicaSets.
+            Author::Unknown if self.manager == FIELD_MANAGER => Ok(Write::Update { before, after }),
             Author::Other(_) => Err(Ignored::SetByOthers),
             Author::Unknown => Err(Ignored::NoAuthor),
         }

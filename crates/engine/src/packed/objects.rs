@@ -170,6 +170,7 @@ packed!(ReplicaSet {
     min_ready_seconds,
     fingerprints,
     stored,
+    is_tracked,
 });
 
 packed!(SetStatus { replicas, ready, available, terminating, observed_generation, failure });

@@ -74,8 +74,8 @@ impl<'de> Visitor<'de> for ManagedFieldsVisitor {
 }
 
 impl ManagedFields {
-    /// The entries that own a part of `spec`, or an annotation that somebody asks about, with nothing but that; `None`
-    /// if there is none.
+    /// The entries that own a part of `spec`, or an annotation that somebody asks about, with nothing but that, and those
+    /// of server-side apply; `None` if there is none.
     #[must_use]
     pub fn owners(&self) -> Option<Value> {
         let owners: Vec<Value> = self.0.iter().filter_map(Managed::owner).collect();
@@ -135,6 +135,7 @@ struct Annotations {
 impl Managed {
     fn owner(&self) -> Option<Value> {
         let Fields { spec, metadata } = self.fields.as_ref()?;
+        let applies = self.operation.as_deref() == Some("Apply");
         let owned =
             spec.as_ref().map_or([None; 4], |spec| [spec.template, spec.rollback, spec.replicas, spec.pin]);
         let owned = api::authors::FIELDS.into_iter().zip(owned).filter(|(_, owned)| owned.is_some());
@@ -148,7 +149,7 @@ impl Managed {
             let annotations = json!({ "f:annotations": { api::authors::PROMOTE: {} } });
             fields.insert("f:metadata".to_owned(), annotations);
         }
-        (!fields.is_empty()).then(|| {
+        (applies || !fields.is_empty()).then(|| {
             json!({
                 "manager": self.manager, "operation": self.operation, "subresource": self.subresource,
                 "time": self.time, "fieldsV1": fields,

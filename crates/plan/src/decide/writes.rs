@@ -86,6 +86,7 @@ pub(crate) fn update(set: &ReplicaSet, annotations: Map) -> UpdateReplicaSet {
         size_to: set.size,
         min_ready_seconds: None,
         annotations,
+        ends_tracking: set.is_tracked,
         purpose: Purpose::Sync,
     }
 }

@@ -189,6 +189,8 @@ pub struct UpdateReplicaSet {
     pub min_ready_seconds: Option<(i64, i64)>,
     /// Annotations to set.
     pub annotations: Map,
+    /// Whether to drop `metadata.managedFields`: without them, each later write costs the API server less.
+    pub ends_tracking: bool,
     /// What a failure of this write means.
     pub purpose: Purpose,
 }

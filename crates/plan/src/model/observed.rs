@@ -277,6 +277,8 @@ pub struct ReplicaSet {
     pub fingerprints: Vec<Fingerprint>,
     /// Digest of the template as stored, hash label aside.
     pub stored: Digest,
+    /// Whether the API server keeps `metadata.managedFields` for it that nobody needs (rollwright.dev).
+    pub is_tracked: bool,
     /// `status`.
     pub status: SetStatus,
 }

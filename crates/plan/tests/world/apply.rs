@@ -95,6 +95,7 @@ impl World {
             min_ready_seconds: new.min_ready_seconds,
             fingerprints: flavour.fingerprints_of_set(&new.annotations, &new.template),
             stored: flavour.stored_digest(&new.template),
+            is_tracked: false,
             status: SetStatus::default(),
         });
     }

@@ -231,6 +231,7 @@ impl World {
             min_ready_seconds: 0,
             fingerprints: flavour.fingerprints_of_set(&set.annotations, &template),
             stored: flavour.stored_digest(&template),
+            is_tracked: false,
             annotations: set.annotations,
             status: SetStatus {
                 replicas: set.size,
