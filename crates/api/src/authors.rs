@@ -8,7 +8,7 @@ use plan::{Author, Authors, Scaler};
 use serde_json::Value;
 
 /// The fields below `spec` that somebody may ask about. Of an entry of `managedFields`, all else may be dropped but
-/// that it owns a part of `spec`, and [`PROMOTE`].
+/// that it owns a part of `spec`, that it applies, and [`PROMOTE`].
 pub const FIELDS: [&str; 4] = ["f:template", "f:rollbackTo", "f:replicas", "f:pin"];
 
 /// The annotation that somebody may ask about.

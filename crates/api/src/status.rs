@@ -126,10 +126,11 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "rollout::rollout")]
     pub rollout: Option<Rollout>,
 
-    /// Rollouts that ended, newest first, at most 10; for information only. Each has the fields of status.rollout, a
-    /// completionTime, and an outcome: Succeeded (it was complete), Failed, Superseded by another template, or Cancelled
-    /// by a rollback, a pin, or an abort. One that failed has a reason, in one word, and a message for people.
-    // Each write of the status costs the API server what it does by the size of this and by its schema.
+    /// Rollouts that ended, newest first, at most 10; for information only. Each has the fields of status.rollout but
+    /// those of a step, a completionTime, and an outcome: Succeeded (it was complete), Failed, Superseded by another
+    /// template, or Cancelled by a rollback, a pin, or an abort. One that failed has a reason, in one word, and a
+    /// message for people.
+    // Size and schema of this add to what each write of the status costs the API server.
     #[schemars(schema_with = "rollout::ended")]
     #[serde(default, deserialize_with = "rollout::history", skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Rollout>>,

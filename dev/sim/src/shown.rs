@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use plan::keys::{condition, reason};
 use plan::{FailureAction, FailurePolicy, Pin, ReplicaSet, Workload};
 
+use crate::checks::evidence::least;
 use crate::checks::steps::stops_clock;
 use crate::signs::Window;
 use crate::verdict::{fallback, inferred, is_highest, is_shared, pin, revision, says};
@@ -34,8 +35,9 @@ pub(crate) struct Shown {
     /// Since when its pods are broken together with those of the fallback, and from when to when they were last (FP-5).
     broken: Option<Timestamp>,
     pub(crate) outage: Option<Window>,
-    /// Since when it is judged, the same policy and the same number of its pods aside from what these show (FP-4).
+    /// Since when it is judged, by the same policy and the same number of pods that are enough (FP-4).
     pub(crate) judged: Option<Timestamp>,
+    enough: Option<i64>,
     /// Since when the policy that there is counts restarts.
     pub(crate) counted: Timestamp,
     /// When sizes or numbers of pods changed last: until then, nothing blocks a rollout.
@@ -115,6 +117,7 @@ impl Shown {
             broken: None,
             outage: None,
             judged: None,
+            enough: None,
             counted: if is_new { Timestamp::MIN } else { now },
             moved: now,
             form: [0; 4],
@@ -170,10 +173,13 @@ impl Shown {
             (self.terms, self.stirred, self.is_reported_done) = (terms, now, false);
             self.judged = None;
         }
+        let enough = self.terms.policy.as_ref().map(|policy| least(policy, declared));
+        if std::mem::replace(&mut self.enough, enough) != enough {
+            self.judged = None;
+        }
         let replicas = workload.replicas;
         if self.replicas != replicas {
-            // How many pods are enough changes, too.
-            (self.replicas, self.judged) = (replicas, None);
+            self.replicas = replicas;
             self.highest = self.highest.map(|count| count.min(replicas));
             self.is_settled = false;
         }

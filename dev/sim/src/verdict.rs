@@ -70,15 +70,10 @@ pub(crate) fn began(set: &ReplicaSet) -> i64 {
     history.and_then(|text| text.split(',').next()?.parse().ok()).or(revision(set)).unwrap_or(0)
 }
 
-/// Whether a rollout of this ReplicaSet is, or stopped, among its steps.
+/// Whether a rollout of this ReplicaSet is, or stopped, among its steps, and no pin ran it since.
 pub(crate) fn is_on_its_way(set: &ReplicaSet) -> bool {
-    memory(set).is_some_and(|memory| memory.pointer("/steps/step").is_some())
-}
-
-/// Whether a rollout of this ReplicaSet ended among its steps, and no pin ran it since.
-fn stopped_among_steps(set: &ReplicaSet) -> bool {
     let is_pinned = ran_last(set) % 2 == 1;
-    !is_pinned && is_on_its_way(set)
+    !is_pinned && memory(set).is_some_and(|memory| memory.pointer("/steps/step").is_some())
 }
 
 /// Whether a user went back behind a ReplicaSet, to one that ran before it and after it, and is not known to be bad; if
@@ -86,7 +81,7 @@ fn stopped_among_steps(set: &ReplicaSet) -> bool {
 pub(crate) fn is_aside(sets: &[&ReplicaSet], set: &ReplicaSet, declared: Option<&str>) -> bool {
     let own = revision(set).unwrap_or(0);
     let is_declared = |by: &ReplicaSet| Some(by.uid.as_str()) == declared;
-    let has_run = |by: &ReplicaSet| if is_declared(by) { says(by, "Good") } else { !stopped_among_steps(by) };
+    let has_run = |by: &ReplicaSet| if is_declared(by) { says(by, "Good") } else { !is_on_its_way(by) };
     let counts = |by: &ReplicaSet| !says(by, "Failed") && has_run(by);
     let others = sets.iter().filter(|by| by.uid != set.uid && counts(by));
     others.into_iter().any(|by| began(by) < own && (is_declared(by) || ran_last(by) > own * 2))
@@ -176,8 +171,9 @@ pub(crate) fn serves(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
     set.size > 0 && (says(set, "Good") || sets.iter().any(keeps_it))
 }
 
-/// Whether it is good, or served, and was no canary itself: what is not good keeps no pods beside it (SP-4).
+/// Whether one that is declared is good, or served, and was no canary itself, by what was there before: what is not good
+/// keeps no pods beside it (SP-4).
 pub(crate) fn is_first_choice(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
-    let is_canary = sets.iter().any(|known| known.uid == set.uid && is_on_its_way(known));
-    says(set, "Good") || serves(sets, set) && !is_canary
+    let before = sets.iter().find(|known| known.uid == set.uid);
+    before.is_some_and(|set| says(set, "Good") || serves(sets, set) && !is_on_its_way(set))
 }

@@ -148,9 +148,10 @@ pub(crate) struct Bound {
     /// Its size, and the one of the Deployment that it was scaled for then.
     size: (i64, Option<i64>),
     had_failed: bool,
-    /// Whether somebody deleted what the ReplicaSet remembers, so that it continues where what runs has room, or wrote
-    /// another promotion before anybody handled the last one.
+    /// Whether somebody deleted what the ReplicaSet remembers: then it continues where what runs has room.
     pub(crate) is_lost: bool,
+    /// Whether somebody wrote another promotion before the last one was handled, which may not count then.
+    pub(crate) is_unheard: bool,
     /// By what the operator recognizes the list, the step at which it is, and whether it knows that this is reached.
     known: Known,
 }
@@ -253,6 +254,7 @@ impl Bound {
             size: (set.size, scaled_for(set)),
             had_failed: false,
             is_lost: false,
+            is_unheard: false,
             known: known(set, steps),
         }
     }
@@ -306,11 +308,9 @@ impl Bound {
     }
 
     fn hear(&mut self, workload: &Workload, steps: &[UpdateStep], set: &ReplicaSet) {
-        let Some(text) = asked(workload, self.revision).filter(|text| self.heard.as_deref() != Some(*text))
-        else {
-            return;
-        };
-        self.is_lost |= self.heard.is_some() && heard(set) != self.heard;
+        let known = self.heard.as_deref();
+        let Some(text) = asked(workload, self.revision).filter(|text| known != Some(*text)) else { return };
+        self.is_unheard |= self.heard.is_some() && heard(set) != self.heard;
         if let Some(step) = named(steps, text, workload.replicas).filter(|step| *step > self.step) {
             (self.step, self.reached) = (step, None);
         }

@@ -27,13 +27,11 @@ impl Judgment {
     pub(crate) fn is_aside(&self, sets: &Sets<'_>, index: usize, set: &ReplicaSet) -> bool {
         let own = revision::of(set).or_zero();
         let goes_behind = |(other, by): (usize, &ReplicaSet)| {
-            let last = self.last_run(other, by);
-            let (_, is_by_pin) = last;
             other != index
                 && self.of(other) != Proof::Failed
-                && (is_by_pin || !self.is_on_its_way(other))
+                && !self.is_on_its_way(other)
                 && first_run(by) < own
-                && last > (own, false)
+                && self.last_run(other, by) > (own, false)
         };
         // The declared ReplicaSet runs now, although this reconcile may have to give it its number.
         let declared = sets.declared().filter(|_| sets.declared.is_some_and(|it| self.of(it) == Proof::Good));
@@ -41,7 +39,7 @@ impl Judgment {
         sets.olds().any(goes_behind) || declared.is_some_and(is_behind)
     }
 
-    /// Whether a rollout of a ReplicaSet is, or stopped, among its steps.
+    /// Whether a rollout of a ReplicaSet is, or stopped, among its steps, and no pin ran it since.
     pub(crate) fn is_on_its_way(&self, index: usize) -> bool {
         self.memory(index).is_some_and(Memory::is_on_its_way)
     }

@@ -98,8 +98,9 @@ impl Rollout<'_> {
         let Some(index) = self.view.sets.declared.filter(|_| self.run().is_active()) else { return false };
         let name = self.view.sets.declared().map(|set| &set.name);
         let keeps = |(other, _): (usize, &ReplicaSet)| {
-            let walk = self.judgment.memory(other).and_then(|memory| memory.walk.as_ref()?.position());
-            walk.is_some_and(|position| Some(&position.kept) == name && position.step.is_some())
+            let memory = self.judgment.memory(other).filter(|memory| memory.is_on_its_way());
+            let walk = memory.and_then(|memory| memory.walk.as_ref()?.position());
+            walk.is_some_and(|position| Some(&position.kept) == name)
         };
         self.is_good(index) || self.view.sets.olds().filter(has_pods).any(keeps)
     }

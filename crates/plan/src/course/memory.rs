@@ -157,9 +157,11 @@ impl Memory {
         Self { revision, walk, promote, promotions, ..Self::default() }.dated(workload, now)
     }
 
-    /// Whether it is among its steps.
+    /// Whether it is among its steps, and no pin has run it since with all pods.
     pub(crate) fn is_on_its_way(&self) -> bool {
-        self.walk.as_ref().and_then(Walk::position).is_some_and(|position| position.step.is_some())
+        let position = self.walk.as_ref().and_then(Walk::position);
+        position.is_some_and(|position| position.step.is_some())
+            && self.instead_of.is_none_or(|declared| declared < self.revision)
     }
 
     /// Whether there is something to remember of a revision that is declared.

@@ -130,19 +130,23 @@ pub(crate) fn at_rest(sets: &[Counted], aim: &Aim) -> Option<Moves> {
     })
 }
 
-/// SP-7: what S8 gives the running ReplicaSet above the ceiling goes to the kept ReplicaSet, up to the size that it
-/// should have.
+/// SP-7: what S8 gives the running ReplicaSet above the ceiling, and what it adds to others, goes to the kept ReplicaSet,
+/// up to the size that it should have.
 pub(crate) fn bounded(mut moves: Moves, sets: &[Counted], aim: &Aim) -> Moves {
     if !aim.is_partial() {
         return moves;
     }
-    let Some(run) = moves.shares.iter_mut().find(|share| Some(share.set) == aim.run) else { return moves };
-    let excess = run.to - aim.ceiling;
-    if excess <= 0 {
-        return moves;
+    let mut excess = 0;
+    for share in &mut moves.shares {
+        let most = match Some(share.set) {
+            set if set == aim.run => aim.ceiling,
+            set if set == aim.keep || aim.keep.is_none() => continue,
+            _ => share.from,
+        };
+        excess += (share.to - most).max(0);
+        share.to = share.to.min(most);
     }
-    run.to = aim.ceiling;
-    let Some(keep) = aim.keep else { return moves };
+    let Some(keep) = aim.keep.filter(|_| excess > 0) else { return moves };
     // Garbled annotations may have left less than nothing.
     let room =
         (aim.cap.min(i64::from(i32::MAX)) - moves.shares.iter().map(|share| share.to).sum::<i64>()).max(0);

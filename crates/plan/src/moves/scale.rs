@@ -159,6 +159,8 @@ fn share_out(sets: &[Counted], aim: &Aim, mut active: Vec<usize>) -> Moves {
             deviation = Some("S8.7");
         }
         let share = proportion(fraction(size(index), base, aim.total, maximum), add, added);
+        // By an annotation of fewer replicas, its part may have been more even of fewer pods.
+        let share = if is_left(index, aim) { share.min(0) } else { share };
         sizes.push((index, size(index).saturating_add(share)));
         added += share;
     }

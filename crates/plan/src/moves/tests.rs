@@ -244,3 +244,18 @@ fn at_rest_sizes_follow_r_at_once() {
     assert_eq!(of([8, 3], 10, 20, 3, false), "17+3", "the kept one takes what it is to have");
     assert_eq!(of([9, 2], 10, 20, 3, false), "17+3", "what is above both goes to nobody");
 }
+
+/// SP-7, FP-10: neither a third ReplicaSet beside a step, nor one that a user put aside and that was scaled for fewer.
+#[test]
+fn what_is_about_to_go_gains_nothing_of_r() {
+    let scaling = Aim { gate: Gate::Frozen, because: Because::Scaling, ..aim() };
+    let beside = Aim { total: 20, ceiling: 5, keep: Some(2), cap: 22, ..scaling.clone() };
+    let aside = Aim { total: 7, ceiling: 7, cap: 8, left: vec![0], ..scaling };
+    let mut stale = sets(&[2, 7]);
+    (stale[0].desired, stale[0].base, stale[1].desired, stale[1].base) = (Some(5), 6, Some(7), 8);
+    for (mut sets, aim, expected) in [(sets(&[2, 3, 6]), beside, "2+5+15"), (stale, aside, "2+6")] {
+        let moves = moves(&sets, &aim);
+        steps(&moves).for_each(|step| sets[step.set].size = step.to);
+        assert_eq!(text(&sets), expected);
+    }
+}

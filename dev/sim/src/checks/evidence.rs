@@ -20,7 +20,7 @@ const READ_WITHIN: i64 = 45;
 const SLOW: i64 = 10;
 
 /// How many pods of a ReplicaSet must show it.
-fn least(policy: &FailurePolicy, set: &ReplicaSet) -> i64 {
+pub(crate) fn least(policy: &FailurePolicy, set: &ReplicaSet) -> i64 {
     let least = match &policy.min_pods {
         IntOrPercent::Int(number) => *number,
         IntOrPercent::Text(text) => {

@@ -46,7 +46,9 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     Some(match newest {
         Some(good) if good.name == kept || bakes && ran_last(set) > ran_last(good) => Ok(()),
         Some(good) => Err(format!("{kept} is kept, and {} is good and has pods", good.name)),
-        None if bakes || is_inferred || most == 0 => Ok(()),
+        None if bakes || is_inferred => Ok(()),
+        None if is_first_choice(&sets, new) => Err(format!("{kept} is kept, and is not good")),
+        None if most == 0 => Ok(()),
         None if has_pods(set)
             && set.status.available == most
             && best.is_none_or(|best| rank(set) == best) =>

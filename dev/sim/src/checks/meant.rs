@@ -114,8 +114,11 @@ impl Meant {
             (self.wanted, self.left) = (uid, None);
             self.note_canary(truth, wanted);
         }
-        let is_new = |wanted: &&String| !self.ever.contains(wanted);
-        self.ever.extend(self.wanted.as_ref().filter(is_new).cloned());
+        let is_new = |wanted: &String| !self.ever.contains(wanted);
+        // What the operator makes was declared, even if another template is there by then.
+        let made = truth.owned().map(self::uid).filter(|_| actor.is_operator());
+        let new: BTreeSet<String> = made.chain(self.wanted.clone()).filter(is_new).collect();
+        self.ever.extend(new);
         let target = workload.status.ours.target.as_ref().filter(|target| target.is_reverted());
         let because = target.map(|target| target.reason.clone());
         if because.is_some() && because != self.because {

@@ -370,7 +370,7 @@ pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     let replicas = workload.replicas;
     let most = ceiling(steps, step, replicas);
     let sizes = || truth.owned().map(|set| (set.set.uid == new.set.uid, set.set.size));
-    let bound = truth.bounds.bound.as_ref().filter(|bound| is_alone && !bound.is_lost);
+    let bound = truth.bounds.bound.as_ref().filter(|bound| is_alone && !bound.is_lost && !bound.is_unheard);
     let is_behind = bound.is_some_and(|bound| bound.step != step);
     let text = format!("at rest at step {} with {most} of {replicas} pods", step + 1);
     if truth.owned().any(|set| set.set.uid != new.set.uid && set.set.status.available < set.set.size) {
