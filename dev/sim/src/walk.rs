@@ -163,8 +163,8 @@ pub(crate) struct Bounds {
     is_untimed: bool,
     had_steps: bool,
     pub(crate) bound: Option<Bound>,
-    /// The bound of the ReplicaSet that was declared before.
-    aside: Option<Bound>,
+    /// The bounds of those that were declared before.
+    aside: Vec<Bound>,
     /// When sizes, numbers of pods, or words of users changed last, or a memory was lost.
     pub(crate) stirred: Timestamp,
     form: Vec<String>,
@@ -177,7 +177,7 @@ impl Bounds {
 
     /// There is no Deployment.
     pub(crate) fn forget(&mut self) {
-        (self.had_steps, self.bound, self.aside) = (false, None, None);
+        (self.had_steps, self.bound, self.aside) = (false, None, Vec::new());
     }
 
     /// After a change of the Deployment or of one of its ReplicaSets.
@@ -188,10 +188,9 @@ impl Bounds {
         now: Timestamp,
     ) {
         let known = self.bound.take();
-        // A template that returns before an operator has seen another one was never away.
-        let aside = self.aside.take();
         let Some(steps) = steps(workload) else {
             self.had_steps = false;
+            self.aside.clear();
             return;
         };
         let form = form(workload, sets);
@@ -200,7 +199,7 @@ impl Bounds {
         }
         let had_steps = std::mem::replace(&mut self.had_steps, true);
         let Some((set, number)) = declared.and_then(|set| Some((set, revision(set)?))) else {
-            (self.bound, self.aside) = (known, aside);
+            self.bound = known;
             return;
         };
         let is_known = |known: &Bound| known.uid == set.uid && known.revision == number;
@@ -209,9 +208,11 @@ impl Bounds {
         // The write that gives it its number may scale it, too; the operator looked at the size of before.
         let before =
             known.as_ref().filter(|known| known.uid == set.uid).map_or(set.size, |known| known.size.0);
-        let [kept, other] = if known.as_ref().is_some_and(is_same) { [known, aside] } else { [aside, known] };
-        self.aside = other;
-        let mut bound = match kept.filter(is_same) {
+        // A template that returns before an operator has seen another one was never away.
+        self.aside.extend(known);
+        let kept = self.aside.iter().rposition(is_same).map(|place| self.aside.remove(place));
+        self.aside.retain(|known| known.uid != set.uid);
+        let mut bound = match kept {
             Some(known) => known,
             None => {
                 // What serves, or is retried while no other one has pods, loses none (SP-9).
