@@ -45,10 +45,13 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
     }
 }
 
-/// Whether there are managers, and none of them applies server-side, which needs them.
-pub(crate) fn are_for_nobody(metadata: &Value) -> bool {
+/// The operation of server-side apply.
+pub const APPLY: &str = "Apply";
+
+/// Whether there are managers that nobody needs: none of them applies server-side.
+pub(crate) fn are_needless(metadata: &Value) -> bool {
     let managers = metadata.get("managedFields").and_then(Value::as_array);
-    let applies = |entry: &Value| text(entry, "operation") == "Apply";
+    let applies = |entry: &Value| text(entry, "operation") == APPLY;
     managers.is_some_and(|managers| !managers.is_empty() && !managers.iter().any(applies))
 }
 
@@ -152,7 +155,7 @@ mod tests {
             (json!([updates]), true),
             (json!([updates, applies]), false),
         ] {
-            assert_eq!(are_for_nobody(&json!({"managedFields": managers})), expected, "{managers}");
+            assert_eq!(are_needless(&json!({"managedFields": managers})), expected, "{managers}");
         }
     }
 

@@ -287,7 +287,7 @@ fn steps(limits: &crate::RollingUpdate) -> Vec<UpdateStep> {
 /// When a number is none.
 pub fn replica_set<'a>(flavour: Flavour, object: impl Into<Parts<'a>>) -> Result<ReplicaSet, Rejected> {
     let Parts { metadata, spec, status, template } = object.into();
-    let is_tracked = authors::are_for_nobody(metadata);
+    let is_tracked = flavour.is_custom_resource() && authors::are_needless(metadata);
     let metadata = Metadata::read(metadata)?;
     Ok(ReplicaSet {
         name: metadata.name,
@@ -302,7 +302,7 @@ pub fn replica_set<'a>(flavour: Flavour, object: impl Into<Parts<'a>>) -> Result
         min_ready_seconds: count(spec, "spec", "minReadySeconds")?.unwrap_or(0),
         fingerprints: flavour.fingerprints_of_set(&metadata.annotations, template),
         stored: flavour.stored_digest(template),
-        is_tracked: flavour.is_custom_resource() && is_tracked,
+        is_tracked,
         annotations: metadata.annotations,
         status: set_status(status)?,
     })

@@ -135,7 +135,7 @@ struct Annotations {
 impl Managed {
     fn owner(&self) -> Option<Value> {
         let Fields { spec, metadata } = self.fields.as_ref()?;
-        let applies = self.operation.as_deref() == Some("Apply");
+        let applies = self.operation.as_deref() == Some(api::authors::APPLY);
         let owned =
             spec.as_ref().map_or([None; 4], |spec| [spec.template, spec.rollback, spec.replicas, spec.pin]);
         let owned = api::authors::FIELDS.into_iter().zip(owned).filter(|(_, owned)| owned.is_some());

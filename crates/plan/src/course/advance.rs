@@ -202,6 +202,7 @@ impl Advance<'_> {
         }
         let stopped = self.position.rest.as_mut().and_then(|rest| rest.stopped.take());
         let kept = self.rollout.kept(&self.position).and_then(|kept| self.rollout.view.sets.get(kept));
+        // `Counted` has this only of those with a size.
         let scaled_for = kept.and_then(|kept| kept.annotations.get(DESIRED_REPLICAS));
         if let Some((rest, stopped)) = self.position.rest.as_mut().zip(stopped) {
             // Both times lack the fractions of their seconds.

@@ -189,7 +189,7 @@ pub struct UpdateReplicaSet {
     pub min_ready_seconds: Option<(i64, i64)>,
     /// Annotations to set.
     pub annotations: Map,
-    /// Whether to drop `metadata.managedFields`: without them, each later write costs the API server less.
+    /// Whether to drop `metadata.managedFields`: without them, each later write costs the API server less (S8.9).
     pub ends_tracking: bool,
     /// What a failure of this write means.
     pub purpose: Purpose,

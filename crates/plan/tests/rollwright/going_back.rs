@@ -1,7 +1,7 @@
 //! What users went back from, or what failed, gets no pods (UM-1, UM-9). The simulator found each of these.
 
-use plan::keys::{ABORT, ROLLOUT};
-use plan::{BakeRecord, FailureAction};
+use plan::keys::{ABORT, HASH_LABEL, ROLLOUT};
+use plan::{BakeRecord, FailureAction, Pin};
 use serde_json::json;
 
 use crate::rollwright::failing::{self, memory, named, policy};
@@ -168,4 +168,24 @@ fn a_way_back_to_a_canary_does_not_leave_its_steps() {
         play(&mut world, 40, &[]);
     }
     assert_eq!((world.find(&named(&world, "c")).size, world.find(&named(&world, "d")).size), (4, 4));
+}
+
+/// What a pin has run since with all pods is no canary: the way back to it has no steps.
+#[test]
+fn what_a_pin_ran_is_no_canary() {
+    let mut world = stepped(8, &["50%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 40, &[]);
+    world.set_template(template("d"));
+    let canary = named(&world, "c");
+    let hash = world.find(&canary).labels[HASH_LABEL].clone();
+    world.observed.workload.pin = Some(Pin { pod_template_hash: hash, ..Pin::default() });
+    play(&mut world, 40, &[]);
+    assert_eq!(world.find(&canary).size, 8);
+    world.observed.workload.pin = None;
+    for text in ["e", "c"] {
+        world.set_template(template(text));
+        play(&mut world, 40, &[]);
+    }
+    assert_eq!((world.find(&canary).size, world.find(&named(&world, "e")).size), (8, 0));
 }
