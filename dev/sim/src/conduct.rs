@@ -77,7 +77,7 @@ pub(crate) struct Waiting {
     pub(crate) until: Time,
 }
 
-/// A rollout was let begin that had waited for a slot.
+/// A rollout was let begin that had waited for a slot, which came at this time at the earliest.
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) at: Time,

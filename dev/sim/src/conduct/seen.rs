@@ -1,13 +1,13 @@
 //! How what operators do is seen, and which check looks at it.
 
-use ::engine::durations::SLOTS_LOOK;
+use ::engine::durations::{HEED_AFTER, SLOTS_LOOK};
 use ::engine::next::{Next, Scheduled};
 use ::engine::waits::Reason;
 use plan::keys::reason;
 use plan::{Why, Workload};
 use world::Resource;
 
-use super::{Grant, Waiting, is_start};
+use super::{FAILURES_MANY, Grant, Waiting, is_start};
 use crate::checks::{news, promises, slots, waits};
 use crate::engine::{Engine, Event, MILLISECOND, Time, nanoseconds};
 use crate::fleet::Fleet;
@@ -125,13 +125,18 @@ impl Engine<'_> {
         let known = operator.conduct.of(of);
         let verdict = waits::nothing_in_doubt(known, attempt);
         // The rollout may have been let begin long before, while it waited for something else.
+        let is_slow = known.failures >= FAILURES_MANY;
         let had_waited = known.queued.take().is_some() && !std::mem::take(&mut known.is_detained);
         if starts {
             known.begins(now);
         }
         if starts && had_waited {
             self.coverage.hit("granted");
-            operator.conduct.grants.push(Grant { at: now, namespace: namespace.unwrap_or_default() });
+            // A key that has failed often heeds its slot later, and the next namespace had its turn meanwhile.
+            let late = if is_slow { nanoseconds(HEED_AFTER) } else { 0 };
+            let namespace = namespace.unwrap_or_default();
+            operator.conduct.grants.push(Grant { at: now.saturating_sub(late), namespace });
+            operator.conduct.grants.sort_by_key(|grant| grant.at);
         }
         self.checks.fail("LD-1", verdict);
     }
