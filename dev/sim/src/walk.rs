@@ -1,65 +1,18 @@
 //! At which step a rollout may be by the words of its users (list, promotions, time), and by what its pods have shown.
 //! Computed here once more, so that a mistake of the planner does not excuse itself (SP-1, SP-2, SP-5, SP-6).
 
+mod listed;
+
 use jiff::Timestamp;
 use plan::intstr::IntOrPercent;
 use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, PROMOTE};
-use plan::{Pin, ReplicaSet, Strategy, Until, UpdateStep, Workload};
+use plan::{Pin, ReplicaSet, UpdateStep, Workload};
 use serde_json::Value;
 
 use crate::shown::after;
 use crate::verdict::{memory, pin, revision, says, serves};
-
-/// How long the wait at a step takes, if time alone ends it.
-pub(crate) fn seconds(step: &UpdateStep) -> Option<i64> {
-    let seconds = |until: &Until| match until {
-        Until::Seconds(seconds) => Some(*seconds),
-        Until::Promoted | Until::Replicas => None,
-    };
-    step.until.iter().map(seconds).collect::<Option<Vec<_>>>()?.into_iter().max()
-}
-
-/// The steps of a Deployment, if it has any.
-pub(crate) fn steps(workload: &Workload) -> Option<&[UpdateStep]> {
-    let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
-    let has_steps = is_rolling && !workload.deleting && !workload.steps.is_empty();
-    has_steps.then_some(&*workload.steps)
-}
-
-fn percent(updated: &IntOrPercent) -> Option<i64> {
-    match updated {
-        IntOrPercent::Int(_) => None,
-        IntOrPercent::Text(text) => text.strip_suffix('%')?.parse().ok(),
-    }
-}
-
-fn pods(updated: &IntOrPercent, replicas: i64) -> i64 {
-    match (updated, percent(updated)) {
-        (IntOrPercent::Int(pods), _) => *pods,
-        (_, percent) => percent.unwrap_or(0).saturating_mul(replicas).saturating_add(99).div_euclid(100),
-    }
-}
-
-/// The step that ends a rollout, counted from 0: one of 100 %, or the implied one.
-pub(crate) fn end(steps: &[UpdateStep]) -> usize {
-    let all = steps.iter().position(|step| percent(&step.updated).is_some_and(|all| all >= 100));
-    all.unwrap_or(steps.len())
-}
-
-/// How many pods of the running ReplicaSet a step allows.
-pub(crate) fn ceiling(steps: &[UpdateStep], step: usize, replicas: i64) -> i64 {
-    if step >= end(steps) {
-        return replicas;
-    }
-    let all_but_one = (replicas - 1).max(0);
-    let until_then = steps.iter().take(step + 1);
-    until_then.map(|step| pods(&step.updated, replicas).clamp(0, all_but_one)).max().unwrap_or(0)
-}
-
-/// The first step with room for these pods.
-pub(crate) fn first_with(steps: &[UpdateStep], size: i64, replicas: i64) -> usize {
-    (0..end(steps)).find(|step| ceiling(steps, *step, replicas) >= size).unwrap_or(end(steps))
-}
+use listed::named;
+pub(crate) use listed::{ceiling, end, first_with, list, seconds, steps};
 
 fn scaled_for(set: &ReplicaSet) -> Option<i64> {
     set.annotations.get(DESIRED_REPLICAS)?.parse().ok()
@@ -69,22 +22,6 @@ fn scaled_for(set: &ReplicaSet) -> Option<i64> {
 fn asked(workload: &Workload, number: i64) -> Option<&str> {
     let text = workload.annotations.get(PROMOTE)?;
     (text.split('/').next()?.parse() == Ok(number)).then_some(text.as_str())
-}
-
-/// The step that a promotion names.
-fn named(steps: &[UpdateStep], text: &str, replicas: i64) -> Option<usize> {
-    let name = text.split('/').nth(1)?;
-    if name == "all" {
-        return Some(end(steps));
-    }
-    let updated = name.parse().map_or_else(|_| IntOrPercent::Text(name.to_owned()), IntOrPercent::Int);
-    let (listed, pods) = (steps.iter().position(|step| step.updated == updated), pods(&updated, replicas));
-    match percent(&updated) {
-        _ if listed.is_some() => listed.map(|step| step.min(end(steps))),
-        Some(100) => Some(end(steps)),
-        Some(101..) => None,
-        _ => (pods <= replicas).then(|| first_with(steps, pods, replicas)),
-    }
 }
 
 /// What a ReplicaSet remembers of its steps.
@@ -152,6 +89,8 @@ pub(crate) struct Bound {
     pub(crate) is_lost: bool,
     /// Whether somebody wrote another promotion before the last one was handled, which may not count then.
     pub(crate) is_unheard: bool,
+    /// Whether the list was edited, and no operator has noted it yet.
+    is_unnoted: bool,
     /// By what the operator recognizes the list, the step at which it is, and whether it knows that this is reached.
     known: Known,
 }
@@ -256,6 +195,7 @@ impl Bound {
             had_failed: false,
             is_lost: false,
             is_unheard: false,
+            is_unnoted: false,
             known: known(set, steps),
         }
     }
@@ -278,7 +218,7 @@ impl Bound {
         if self.list != list(steps) {
             self.list = list(steps);
             (self.step, self.reached) = (first_with(steps, set.size, replicas), None);
-            self.rested = None;
+            (self.rested, self.is_unnoted) = (None, true);
             self.forget_unheard(set);
         }
         if self.replicas != replicas {
@@ -286,12 +226,14 @@ impl Bound {
             self.forget_unheard(set);
         }
         let known = known(set, steps);
-        if known.0 != self.known.0 {
-            // The rollout follows the list, or continues without memory, from the size that it had then.
+        let is_noted = known.0 != self.known.0;
+        if is_noted || self.is_unnoted {
+            // The rollout continues from the size that it had then; who does not know the list may scale it before.
             let (size, scaled_for) = self.size;
             let with = |replicas| first_with(steps, size, replicas);
             self.step = self.step.max(scaled_for.map_or(with(replicas), with).min(with(replicas)));
         }
+        self.is_unnoted &= !is_noted;
         let is_lost = known.0.is_none() && self.known.0.is_some();
         self.is_lost |= is_lost;
         if self.known.1 == known.1 && self.known.2 && !known.2 {
@@ -362,11 +304,6 @@ fn form(workload: &Workload, sets: &[&ReplicaSet]) -> Vec<String> {
     sets.iter().map(of_set).chain([format!("{} {:?}", workload.generation, workload.annotations)]).collect()
 }
 
-/// What a list of steps is recognized by.
-pub(crate) fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
-    steps.iter().map(|step| step.updated.clone()).collect()
-}
-
 /// Whether the pods of a step are there, and one other ReplicaSet has all that is left. R counts, or the number for
 /// which the sizes were computed.
 fn is_reached(
@@ -376,8 +313,10 @@ fn is_reached(
     declared: &ReplicaSet,
 ) -> bool {
     let before = scaled_for(declared).filter(|_| workload.replicas > 0);
-    let replicas = [Some(workload.replicas), before];
-    replicas.into_iter().flatten().any(|replicas| is_reached_with(replicas, at, sets, declared))
+    [Some(workload.replicas), before]
+        .into_iter()
+        .flatten()
+        .any(|replicas| is_reached_with(replicas, at, sets, declared))
 }
 
 /// The same for one number of replicas. At a step that does not wait, the other ReplicaSet may have been cut for the next step

@@ -370,6 +370,10 @@ pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     let replicas = workload.replicas;
     let most = ceiling(steps, step, replicas);
     let sizes = || truth.owned().map(|set| (set.set.uid == new.set.uid, set.set.size));
+    // Where somebody took away what is kept, the rollout rests without those pods.
+    let kept = word(&new.set, "kept");
+    let has_kept = truth.owned().any(|set| Some(&set.set.name) == kept.as_ref());
+    let all = if has_kept { replicas } else { most };
     let bound = truth.bounds.bound.as_ref().filter(|bound| is_alone && !bound.is_lost && !bound.is_unheard);
     let is_behind = bound.is_some_and(|bound| bound.step != step);
     let text = format!("at rest at step {} with {most} of {replicas} pods", step + 1);
@@ -380,7 +384,7 @@ pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     }
     Some(if replicas > 0 && !until.contains(&Until::Promoted) {
         Err(format!("{text}, and nothing holds it: {until:?}"))
-    } else if !has_sizes(sizes(), most, replicas) {
+    } else if !has_sizes(sizes(), most, all) {
         Err(format!("{text}, and sizes are {:?}", sizes().collect::<Vec<_>>()))
     } else if new.available != most {
         Err(format!("{text}, {} of them available", new.available))
