@@ -26,7 +26,7 @@ pub struct Blocker {
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub pods: Option<i32>,
 
-    /// Number of pods of the ReplicaSet that the operator examined, with or without this cause.
+    /// How many pods of the ReplicaSet the operator examined, whether or not they have this cause.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub total_pods: Option<i32>,

@@ -29,7 +29,7 @@ pub struct Rollout {
     #[schemars(range(min = 1))]
     pub id: i64,
 
-    /// Revision that this rollout is about.
+    /// Revision that is rolled out.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
@@ -51,7 +51,7 @@ pub struct Rollout {
     pub more_images: Option<i64>,
 
     /// What started the rollout: NewImage, Restart, Rollback, Pin (set or removed), Revert (also an abort), or
-    /// TemplateChanged (all else, and the first rollout).
+    /// TemplateChanged (any other change, and the first rollout).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
 
@@ -67,7 +67,7 @@ pub struct Rollout {
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Time>,
 
-    /// Step at which the rollout waits, or to which it leads, counted from 1; absent without steps.
+    /// Step at which the rollout waits, or to which it is moving, counted from 1; absent without steps.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<i64>,
@@ -87,7 +87,7 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_pods: Option<i64>,
 
-    /// Time at which the wait at the step began last; absent before the step is reached.
+    /// Time at which the wait at the step last began; absent before the step is reached.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub rest_start_time: Option<Time>,
 
@@ -168,7 +168,8 @@ pub struct LastScale {
     pub to: i64,
     /// Field manager that changed spec.replicas. Example: kube-controller-manager.
     pub manager: Option<String>,
-    /// Subresource that was written: scale, as by an autoscaler; absent if spec.replicas itself was.
+    /// scale, if the change came through the scale subresource, as from an autoscaler; absent if the Deployment itself
+    /// was written.
     pub subresource: Option<String>,
     /// Time of the change.
     #[serde(default, deserialize_with = "time")]

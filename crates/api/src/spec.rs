@@ -171,7 +171,8 @@ pub struct DeploymentSpec {
     pub paused: Option<bool>,
 
     /// Requests a rollback to an earlier revision. The operator restores the template of that revision, removes this
-    /// field, and reports the result in status.rollback. In Git, use spec.pin instead. Example: {revision: 3}.
+    /// field, and reports the result in status.rollback. For a manifest in Git, use spec.pin instead, because Git would
+    /// bring this field back. Example: {revision: 3}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback_to: Option<RollbackTo>,
 
@@ -218,8 +219,8 @@ impl JsonSchema for PodTemplate {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"), validation = rules::recreate_has_no_limits())]
 pub struct Strategy {
-    /// RollingUpdate replaces pods gradually, within the limits of rollingUpdate. Recreate stops all old pods before
-    /// it starts new ones. Default: RollingUpdate.
+    /// RollingUpdate replaces pods gradually, within the limits of rollingUpdate. Recreate stops all old pods before it
+    /// starts new ones. An empty text means the default. Default: RollingUpdate.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<StrategyType>,
 
@@ -279,8 +280,8 @@ pub struct RollingUpdate {
     pub steps: Option<Vec<UpdateStep>>,
 
     /// Which revisions roll out without steps. GoodRevisions: those that were complete and available for
-    /// failurePolicy.bakeSeconds. Nothing: good revisions have steps, too, unless no other revision with pods is good.
-    /// Default: GoodRevisions.
+    /// failurePolicy.bakeSeconds. Nothing: none, except for a good revision while no other good one has pods. Default:
+    /// GoodRevisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_steps_for: Option<SkipStepsFor>,
 }
@@ -300,15 +301,15 @@ pub struct RollbackTo {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct Pin {
-    /// Value of the label pod-template-hash of the ReplicaSet to run. If no ReplicaSet has it, the pods that run stay,
+    /// Value of the label pod-template-hash of the ReplicaSet to run. If no ReplicaSet has it, the running pods stay,
     /// and status.target.reason is PinTargetMissing. Example: 5d9f7b6c48.
     #[schemars(length(max = 63))]
     #[x_kube(validation = rules::is_hash())]
     pub pod_template_hash: String,
 
-    /// Fingerprint of the spec.template that the pin overrides: one of the comma-separated values of the annotation
-    /// rollwright.dev/fingerprints of the ReplicaSet of that template. While spec.template is another one, the pin has
-    /// no effect. If absent, the pin overrides every template.
+    /// Limits the pin to one spec.template: while there is another one, the pin has no effect. Copy one of the
+    /// comma-separated values of the annotation rollwright.dev/fingerprints of the ReplicaSet of that template. If
+    /// absent, the pin overrides every template.
     #[schemars(length(max = 80))]
     #[x_kube(validation = rules::is_fingerprint())]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -325,9 +326,9 @@ pub struct Pin {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct FailurePolicy {
-    /// Continue keeps rolling out. Stop rolls nothing out until there is another template, a spec.rollbackTo, a
-    /// spec.pin, or the annotation rollwright.dev/retry with the revision. Revert runs status.fallback until then, and
-    /// without one is like Stop; it leaves spec.template as it is. Default: Continue.
+    /// Continue keeps rolling out. Stop freezes the rollout where it is. Revert runs status.fallback, and is like Stop
+    /// if there is none; spec.template stays as it is. Both last until there is another template, a spec.rollbackTo, a
+    /// spec.pin, or the annotation rollwright.dev/retry with the number of the failed revision. Default: Continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<FailureAction>,
 
@@ -336,9 +337,9 @@ pub struct FailurePolicy {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<FailureCriteria>,
 
-    /// Seconds for which a complete revision has to stay available to become good. With fewer than replicas minus
-    /// maxUnavailable available pods, the time starts again. Only a good revision can be reverted to. Default: 0.
-    /// Example: 300.
+    /// Seconds for which a complete revision has to stay available to become good. The time starts again if the
+    /// available pods fall below replicas minus maxUnavailable, which is 0 for Recreate. Only a good revision can be
+    /// reverted to. Default: 0. Example: 300.
     #[schemars(range(min = 0, max = MAX_BAKE_SECONDS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bake_seconds: Option<i32>,
@@ -370,21 +371,22 @@ pub struct FailureCriteria {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_exceeded: Option<bool>,
 
-    /// Number of restarts of a container at which a pod of the new revision counts for minPods. Restarts count from
-    /// when spec.template changes or the revision is retried, until the end of bakeSeconds, also of a complete
-    /// revision. If absent, they are ignored. Example: 3.
+    /// Number of restarts of a container at which a pod of the new revision counts for minPods. They count from a
+    /// change of spec.template or a retry until bakeSeconds have passed. If absent, restarts are ignored. Example: 3.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restarts: Option<i32>,
 
-    /// Seconds after which a stuck pod of the new revision counts for minPods: its image cannot be pulled, its
-    /// container cannot be created, or it keeps crashing. If absent, stuck pods are ignored. Example: 120.
+    /// Seconds after which a stuck pod of a new revision that was never complete counts for minPods: its image cannot
+    /// be pulled, its container cannot be created, or it keeps crashing. If absent, stuck pods are ignored. Example:
+    /// 120.
     #[schemars(range(min = 10, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_seconds: Option<i32>,
 
-    /// How many pods of the new revision have to reach restarts, or stuckSeconds, for the rollout to fail: a number, or
-    /// a percentage of the pods that the revision has, rounded up. Default: 1. Example: 50%.
+    /// How many pods of the new revision have to reach restarts, or be stuck by the same cause for stuckSeconds, for
+    /// the rollout to fail: a number, or a percentage of the pods that the revision has, rounded up. Default: 1.
+    /// Example: 50%.
     #[schemars(with = "Option<Share>")]
     #[x_kube(validation = rules::some_pods())]
     #[serde(skip_serializing_if = "Option::is_none")]

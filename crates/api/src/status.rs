@@ -95,8 +95,8 @@ pub struct DeploymentStatus {
 
     /// Conditions of the Deployment. Ready: spec.template is rolled out. Reconciling: its rollout is under way.
     /// Stalled: a user has to act. Available, Progressing, and ReplicaFailure are those of apps/v1. RollbackRefused,
-    /// CollisionLimitReached, and RevisionLimitReached are present only while the problem that their message explains
-    /// exists.
+    /// CollisionLimitReached, and RevisionLimitReached are present only while there is such a problem, which the
+    /// message explains.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Option<Vec<Condition>>,
 
@@ -109,12 +109,12 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "blocker::read")]
     pub blockers: Option<Vec<Blocker>>,
 
-    /// What runs instead of spec.template; absent while spec.template runs.
+    /// What should run instead of spec.template; absent if spec.template should run.
     #[serde(default, deserialize_with = "lenient")]
     pub target: Option<Target>,
 
-    /// Revision that a revert or an abort would run: the good one that ran last. Present only with a failure policy or
-    /// steps.
+    /// Revision that would run after a revert by failurePolicy, or after an abort by the annotation
+    /// rollwright.dev/abort: the good one that ran before. Present only with a failure policy or steps.
     #[serde(default, deserialize_with = "lenient")]
     pub fallback: Option<Fallback>,
 
@@ -126,10 +126,10 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "rollout::rollout")]
     pub rollout: Option<Rollout>,
 
-    /// Rollouts that ended, newest first, at most 10; for information only. Each has the fields of status.rollout but
-    /// those of a step, a completionTime, and an outcome: Succeeded (it was complete), Failed, Superseded by another
-    /// template, or Cancelled by a rollback, a pin, or an abort. One that failed has a reason, in one word, and a
-    /// message for people.
+    /// Rollouts that ended, newest first, at most 10; for information only. Each has a completionTime, an outcome, and
+    /// the fields of status.rollout, except for those about the current step. Outcomes: Succeeded (it was complete),
+    /// Failed, Superseded by another template, or Cancelled by a rollback, a pin, or an abort. One that failed has a
+    /// reason, in one word, and a message for people.
     // Size and schema of this add to what each write of the status costs the API server.
     #[schemars(schema_with = "rollout::ended")]
     #[serde(default, deserialize_with = "rollout::history", skip_serializing_if = "Option::is_none")]
@@ -145,8 +145,9 @@ pub struct DeploymentStatus {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 pub struct Display {
-    /// How the rollout stands: Complete, Rolling 3/4, Resting (it waits at a step), Blocked: ImagePull, Queued (it
-    /// waits for other rollouts), Pinned, Reverted, or Paused.
+    /// State of the rollout, for people: Complete, Rolling 3/4 (pods that are updated and available), Resting (it waits
+    /// at a step), Blocked: ImagePull, Queued (it waits for rollouts of other Deployments), Pinned, Reverted (also
+    /// after an abort), or Paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 
@@ -232,12 +233,12 @@ pub struct Rollback {
     #[schemars(range(min = 0))]
     pub requested: Option<i64>,
 
-    /// Revision that the request led to; 0 if there is no such revision.
+    /// Revision that was found for the request, also if it was not rolled back to; 0 if there is no such revision.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
     /// How the rollback ended: RolledBack, RevisionNotFound, TemplateUnchanged, Invalid (the API server refused the
-    /// template), or Refused (the request returned too often).
+    /// template), or Refused (somebody, such as a GitOps tool, set the same request again and again).
     #[schemars(with = "Option<String>")]
     pub result: Option<RollbackResult>,
 

@@ -22,16 +22,16 @@ use crate::words;
     validation = rules::the_last_step_has_no_wait()
 )]
 pub struct UpdateStep {
-    /// Number of pods of the new template at this step, or a percentage of replicas, rounded up. Unless it is 100%, at
-    /// least one old pod remains, so a single replica stays the old one. Example: 25%.
+    /// Number of pods of the new template at this step, or a percentage of replicas, rounded up. Below 100%, at least
+    /// one old pod stays, so a single replica is updated by the last step only. Example: 25%.
     // By its length, the API server knows that the rules of twenty steps cost little.
     #[schemars(with = "Share", extend("maxLength" = 8))]
     #[x_kube(validation = rules::some_pods())]
     pub updated: IntOrString,
 
-    /// Required makes the rollout wait at this step until somebody sets the annotation rollwright.dev/promote of the
-    /// Deployment to the revision and a later step, such as 7/50%, or 7/all. If absent, no approval is needed. Example:
-    /// Required.
+    /// Required makes the rollout wait at this step for a promotion: somebody sets the annotation
+    /// rollwright.dev/promote of the Deployment to the revision and the field updated of a later step, such as 7/50%,
+    /// or to 7/all. If absent, no approval is needed. Example: Required.
     // An author who writes `approval:` and nothing more wants one. The API server drops a null that the type excludes,
     // and an enumeration excludes it, so the type allows it, and a rule does not.
     #[schemars(with = "Option<String>", length(max = 63))]
@@ -39,9 +39,8 @@ pub struct UpdateStep {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub approval: Option<StepApproval>,
 
-    /// Seconds to wait at this step once all its pods are available, besides approval. The time starts again if one of
-    /// them becomes unavailable. The annotation rollwright.dev/promote ends both. If absent, there is no timed wait.
-    /// Example: 600.
+    /// Seconds to wait at this step once all its pods are available; they start again if one becomes unavailable. A
+    /// promotion, as for approval, ends this wait, too. If absent, there is no timed wait. Example: 600.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub wait_seconds: Option<i32>,

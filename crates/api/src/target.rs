@@ -9,15 +9,16 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "What runs instead of the declared revision; absent while the declared one runs.")]
 pub struct Target {
-    /// Revision that runs instead of spec.template; absent if its ReplicaSet is gone.
+    /// Revision of that ReplicaSet; absent if the ReplicaSet is gone.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
-    /// Value of the label pod-template-hash of the ReplicaSet that runs.
+    /// Value of the label pod-template-hash of the ReplicaSet that should run instead.
     pub pod_template_hash: Option<String>,
 
-    /// Why spec.template does not run, in one word: Pinned by spec.pin, PinTargetMissing if spec.pin names no
-    /// ReplicaSet, Reverted by the failure policy, or Aborted by the annotation rollwright.dev/abort with the revision.
+    /// Why spec.template should not run, in one word: Pinned by spec.pin, PinTargetMissing (no ReplicaSet has the hash
+    /// of spec.pin), Reverted by failurePolicy, or Aborted (the annotation rollwright.dev/abort has the revision of
+    /// spec.template).
     pub reason: Option<String>,
 
     /// Revision of spec.template, which does not run now.
@@ -29,9 +30,9 @@ pub struct Target {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fallback {
-    /// Revision that would run after a revert.
+    /// Revision that would run after a revert or an abort.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
-    /// Value of the label pod-template-hash of the ReplicaSet that would run after a revert.
+    /// Value of the label pod-template-hash of the ReplicaSet of that revision.
     pub pod_template_hash: Option<String>,
 }
