@@ -385,8 +385,8 @@ pub struct FailureCriteria {
     pub stuck_seconds: Option<i32>,
 
     /// How many pods of the new revision have to reach restarts, or be stuck by the same cause for stuckSeconds, for
-    /// the rollout to fail: a number, or a percentage of the pods that the revision has, rounded up. Default: 1.
-    /// Example: 50%.
+    /// the rollout to fail. A number, or a percentage of the pods of the revision, rounded up. Default: 1. Example:
+    /// 50%.
     #[schemars(with = "Option<Share>")]
     #[x_kube(validation = rules::some_pods())]
     #[serde(skip_serializing_if = "Option::is_none")]

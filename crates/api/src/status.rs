@@ -145,9 +145,8 @@ pub struct DeploymentStatus {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 pub struct Display {
-    /// State of the rollout, for people: Complete, Rolling 3/4 (pods that are updated and available), Resting (it waits
-    /// at a step), Blocked: ImagePull, Queued (it waits for rollouts of other Deployments), Pinned, Reverted (also
-    /// after an abort), or Paused.
+    /// State of the rollout, for people: Complete, Rolling 3/4 (pods), Resting (at a step), Blocked: ImagePull, Queued
+    /// (behind rollouts of other Deployments), Pinned, Reverted (also after an abort), or Paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 

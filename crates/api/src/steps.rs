@@ -29,9 +29,9 @@ pub struct UpdateStep {
     #[x_kube(validation = rules::some_pods())]
     pub updated: IntOrString,
 
-    /// Required makes the rollout wait at this step for a promotion: somebody sets the annotation
-    /// rollwright.dev/promote of the Deployment to the revision and the field updated of a later step, such as 7/50%,
-    /// or to 7/all. If absent, no approval is needed. Example: Required.
+    /// Required makes the rollout wait at this step for a promotion: the annotation rollwright.dev/promote of the
+    /// Deployment with the revision and the field updated of a later step, such as 7/50%, or 7/all. If absent, no
+    /// approval is needed. Example: Required.
     // An author who writes `approval:` and nothing more wants one. The API server drops a null that the type excludes,
     // and an enumeration excludes it, so the type allows it, and a rule does not.
     #[schemars(with = "Option<String>", length(max = 63))]

@@ -132,7 +132,7 @@ impl Engine<'_> {
         }
         if starts && had_waited {
             self.coverage.hit("granted");
-            // A key that has failed often heeds its slot later, and the next namespace had its turn meanwhile.
+            // A key that has failed often heeds its slot later, and the next namespace had a slot meanwhile.
             let late = if is_slow { nanoseconds(HEED_AFTER) } else { 0 };
             let namespace = namespace.unwrap_or_default();
             operator.conduct.grants.push(Grant { at: now.saturating_sub(late), namespace });

@@ -1,4 +1,4 @@
-//! What a list of steps tells: how many pods each step allows, and how long it waits.
+//! A list of steps: how many pods each step allows, and how long it waits.
 
 use plan::intstr::IntOrPercent;
 use plan::{Strategy, Until, UpdateStep, Workload};
