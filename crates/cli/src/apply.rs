@@ -20,7 +20,7 @@ pub struct NotApplied(#[from] Failure);
 /// # Errors
 /// When the text is not YAML or holds an object of another kind, and when the server refuses one.
 pub async fn apply(client: Client, namespace: &str, manifest: &str) -> Result<Vec<String>, NotApplied> {
-    let cluster = Cluster { client, namespace: namespace.to_owned() };
+    let cluster = Cluster::of(client, namespace);
     let mut names = Vec::new();
     for object in admission::lint::objects(manifest).map_err(Failure::Usage)? {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();

@@ -1,21 +1,19 @@
 //! The cluster, as far as a verb needs it.
 
-use std::time::Duration;
-
 use diagnosis::controller_of;
+use kube::Client;
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions,
     PropagationPolicy,
 };
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
 use plan::Flavour;
 use serde_json::Value;
 
 use crate::args::connection::Connection;
 pub(crate) use crate::deployment::{Deployment, kind_and_group};
-use crate::failure::{Failure, explain};
-use crate::name::{self, Named};
+use crate::failure::Failure;
+use crate::name::Named;
+use crate::reach::{self, Reached};
 
 /// The name of this client in `metadata.managedFields`. Flux takes over the fields of every manager with a name that
 /// begins with `kubectl`, so this one does not.
@@ -28,6 +26,8 @@ const HINT: &str = "; list shows what there is";
 pub(crate) struct Cluster {
     pub(crate) client: Client,
     pub(crate) namespace: String,
+    /// Which server, and by what it was chosen.
+    server: String,
 }
 
 /// What the server sent, whole.
@@ -55,17 +55,23 @@ fn deployments_of(flavour: Flavour) -> ApiResource {
 impl Cluster {
     /// Connects as kubectl would.
     pub(crate) async fn connect(connection: &Connection) -> Result<Self, Failure> {
-        let mut config = config(connection).await?;
-        if let Some(namespace) = &connection.namespace {
-            config.default_namespace.clone_from(namespace);
-        }
-        if connection.request_timeout > Duration::ZERO {
-            config.connect_timeout = Some(connection.request_timeout);
-        }
-        let namespace = name::of_namespace(&config.default_namespace)?.to_owned();
-        let is_without_authority = config.root_cert.is_none();
-        let client = Client::try_from(config).map_err(|error| failed(is_without_authority, &error))?;
-        Ok(Self { client, namespace })
+        let Reached { client, namespace, server } = reach::reach(connection).await?;
+        Ok(Self { client, namespace, server })
+    }
+
+    /// A cluster that a client leads to already.
+    pub(crate) fn of(client: Client, namespace: &str) -> Self {
+        Self { client, namespace: namespace.to_owned(), server: "the API server".to_owned() }
+    }
+
+    /// What to print when the time is over before the first answer.
+    pub(crate) fn unanswered(&self) -> String {
+        format!("{} has not answered", self.server)
+    }
+
+    /// What a command waits for that waits for nothing else.
+    pub(crate) fn answer(&self) -> String {
+        format!("an answer of {}", self.server)
     }
 
     pub(crate) fn deployments(&self, flavour: Flavour) -> Api<DynamicObject> {
@@ -212,64 +218,6 @@ impl Cluster {
         let patched = self.deployments(deployment.flavour).patch(deployment.name(), &params, patch).await?;
         Ok(Deployment { flavour: deployment.flavour, body: body(patched) })
     }
-}
-
-async fn config(connection: &Connection) -> Result<Config, Failure> {
-    let options = KubeConfigOptions {
-        context: connection.context.clone(),
-        cluster: connection.cluster.clone(),
-        user: connection.user.clone(),
-    };
-    let read = match &connection.kubeconfig {
-        Some(path) => Kubeconfig::read_from(path),
-        None => Kubeconfig::read(),
-    };
-    let kubeconfig = read.map_err(|error| Failure::Config(explain(&error)))?;
-    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-    let mut config = config.map_err(|error| Failure::Config(explain(&error)))?;
-    if let Some(server) = &connection.server {
-        config.cluster_url = server.parse().map_err(|_| {
-            Failure::Usage(format!("--server {server}: must be a URL such as https://HOST:6443"))
-        })?;
-    }
-    if let Some(token) = &connection.token {
-        config.auth_info = kube::config::AuthInfo { token: Some(token.clone().into()), ..Default::default() };
-    }
-    config.accept_invalid_certs |= connection.insecure_skip_tls_verify;
-    spare_certificates(&mut config);
-    if connection.as_user.is_some() {
-        config.auth_info.impersonate.clone_from(&connection.as_user);
-    }
-    if !connection.as_groups.is_empty() {
-        config.auth_info.impersonate_groups = Some(connection.as_groups.clone());
-    }
-    Ok(config)
-}
-
-/// The client looks for the system's certificates whenever it is given none, and fails if there are
-/// none. Where none will be looked at, none are needed.
-fn spare_certificates(config: &mut Config) {
-    let is_plain = config.cluster_url.scheme_str() == Some("http") && config.proxy_url.is_none();
-    if config.root_cert.is_none() && (is_plain || config.accept_invalid_certs) {
-        config.root_cert = Some(Vec::new());
-    }
-}
-
-fn failed(is_without_authority: bool, error: &kube::Error) -> Failure {
-    let cause = explain(error);
-    Failure::Config(match error {
-        kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_))
-            if is_without_authority =>
-        {
-            format!(
-                "the server cannot be verified: the kubeconfig names no certificate authority for its \
-                 cluster, and this machine has no certificates of its own ({cause}). Put \
-                 certificate-authority or certificate-authority-data into the kubeconfig, or name a file \
-                 of certificates by SSL_CERT_FILE"
-            )
-        }
-        _ => cause,
-    })
 }
 
 /// Deletes just this version of an object, and leaves what it owns.

@@ -1,6 +1,13 @@
 //! Why a verb ended early.
 
+use kube::core::Status;
+
 use crate::code::Code;
+use crate::output::clean;
+use crate::reach::Unserved;
+
+/// As much as anybody reads of a page that a proxy sends.
+const WORDS_MAX: usize = 200;
 
 /// Why a verb ended early; each text names the next step.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +29,12 @@ pub(crate) enum Failure {
     /// A request did not succeed.
     #[error("{message}")]
     Request { code: Code, message: String },
+    /// There was no answer that a verb could work with.
+    #[error("{0}")]
+    Unserved(Box<Unserved>),
+    /// The time for the whole verb is over.
+    #[error("{0}")]
+    Late(String),
     /// The API server knows the user, and denies the request.
     #[error("{0}")]
     Forbidden(String),
@@ -42,6 +55,8 @@ impl Failure {
             Self::Config(_) | Self::Forbidden(_) => Code::NoAccess,
             Self::NotFound { .. } | Self::Missing(_) => Code::NotFound,
             Self::Request { code, .. } => *code,
+            Self::Unserved(unserved) => unserved.code(),
+            Self::Late(_) => Code::Unfinished,
             Self::Paused(_) => Code::Paused,
             // The reader, such as `head`, has seen enough.
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Code::Done,
@@ -53,20 +68,31 @@ impl Failure {
     pub(crate) fn and_next(self, next: &str) -> Self {
         match self {
             Self::Request { code, message } => Self::Request { code, message: format!("{message}; {next}") },
+            Self::Unserved(unserved) => {
+                Self::Request { code: unserved.code(), message: format!("{unserved}; {next}") }
+            }
             Self::Forbidden(message) => Self::Forbidden(format!("{message}; {next}")),
             other => other,
         }
+    }
+
+    /// Whether the same request may succeed later, so that who watches continues.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self, Self::Unserved(unserved) if unserved.may_pass())
     }
 }
 
 impl From<&kube::Error> for Failure {
     fn from(error: &kube::Error) -> Self {
+        if let Some(unserved) = Unserved::within(error) {
+            return Self::Unserved(Box::new(unserved.clone()));
+        }
         let message = match error {
             // A proxy may answer 403 too; only the API server gives the reason.
             kube::Error::Api(status) if status.code == 403 && status.reason == "Forbidden" => {
                 return Self::Forbidden(status.message.clone());
             }
-            kube::Error::Api(status) => status.message.clone(),
+            kube::Error::Api(status) => words(status),
             other => explain(other),
         };
         Self::Request { code: Code::of(error), message }
@@ -76,6 +102,18 @@ impl From<&kube::Error> for Failure {
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
         Self::from(&error)
+    }
+}
+
+/// The words of the API server; where there are none, or something else answers, the code too.
+fn words(status: &Status) -> String {
+    // The client's library gives this reason to all that is no answer of an API server.
+    let is_foreign = status.reason == "Failed to parse error data";
+    let shown: String = clean(&status.message).chars().take(WORDS_MAX).collect();
+    match (is_foreign, shown.is_empty()) {
+        (_, true) => format!("the server answered {} without a reason", status.code),
+        (true, false) => format!("the server answered {}: {shown}", status.code),
+        (false, false) => status.message.clone(),
     }
 }
 

@@ -17,6 +17,7 @@ mod cluster;
 mod code;
 mod completion;
 mod containers;
+mod deadline;
 mod deployment;
 mod diagnosis;
 mod edits;
@@ -36,6 +37,7 @@ mod pinned;
 mod pods;
 mod projection;
 mod promotion;
+mod reach;
 mod read;
 mod reported;
 mod requests;
@@ -61,6 +63,8 @@ pub use output::visible;
 pub async fn run(arguments: &Arguments) -> Code {
     match verbs::carry_out(arguments).await {
         Ok(code) => code,
+        // The reader, such as `head`, has seen enough.
+        Err(failure) if failure.code() == Code::Done => Code::Done,
         Err(failure) => {
             output::tell(&format!("error: {failure}"));
             failure.code()

@@ -16,6 +16,8 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a line on standard error.
 pub(crate) fn tell(line: &str) {
+    #[cfg(test)]
+    tests::TOLD.with_borrow_mut(|told| told.push(line.to_owned()));
     // Nobody can learn that this failed.
     let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
@@ -118,11 +120,23 @@ fn is_deceptive(letter: char) -> bool {
     directs || (letter.is_control() && !matches!(letter, '\n' | '\t'))
 }
 
+/// What this thread has printed on standard error since the last call.
+#[cfg(test)]
+pub(crate) fn told() -> Vec<String> {
+    tests::TOLD.take()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use serde_json::json;
 
     use super::*;
+
+    thread_local! {
+        pub(super) static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    }
 
     #[test]
     fn what_deceives_on_a_terminal_is_visible() {

@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use tokio::time::timeout;
+
 use crate::args::output::Output;
 use crate::args::time::limit;
 use crate::failure::Failure;
@@ -73,14 +75,22 @@ impl Progress {
         }
     }
 
-    /// What is waited for: something of the cluster, or an answer.
-    pub(crate) fn awaited(&self) -> &str {
-        if self.awaited.is_empty() { "an answer of the API server" } else { &self.awaited }
+    /// What of the cluster is waited for, unless the command waits for an answer.
+    pub(crate) fn awaited(&self) -> Option<&str> {
+        (!self.awaited.is_empty()).then_some(&self.awaited)
     }
 
     /// The time to wait begins again.
     pub(crate) fn begin_anew(&mut self) {
         self.since = Instant::now();
+    }
+
+    /// The outcome of this; `None` once the time to wait is over.
+    pub(crate) async fn hold<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        match self.limit {
+            None => Some(work.await),
+            Some(limit) => timeout(limit.saturating_sub(self.since.elapsed()), work).await.ok(),
+        }
     }
 
     /// Something was written: prints what.

@@ -26,7 +26,7 @@ pub(crate) struct Connection {
     /// Namespace [default: the context's].
     #[arg(long, short, global = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
-    /// Address of the API server, instead of the kubeconfig's.
+    /// Address of the API server, instead of the kubeconfig's; HOST:PORT is http, or https with certificates.
     #[arg(long, short, global = true, value_name = "URL")]
     pub(crate) server: Option<String>,
     /// Bearer token, instead of the kubeconfig's credentials.
@@ -41,7 +41,8 @@ pub(crate) struct Connection {
     /// Group to impersonate; may be repeated.
     #[arg(long = "as-group", global = true, value_name = "GROUP")]
     pub(crate) as_groups: Vec<String>,
-    /// Time limit for a single request, for example 10s; 0 for no limit.
-    #[arg(long, global = true, value_name = "TIME", value_parser = time, default_value = "0")]
-    pub(crate) request_timeout: Duration,
+    /// Time limit for a single request, for example 10s; 0 for no limit [default: 10s without a sign of life, 40s for
+    /// a change].
+    #[arg(long, global = true, value_name = "TIME", value_parser = time)]
+    pub(crate) request_timeout: Option<Duration>,
 }

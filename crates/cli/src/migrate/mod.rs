@@ -25,9 +25,10 @@ use serde_json::{Value, json};
 use crate::args::connection::Connection;
 use crate::args::output::Output;
 use crate::args::target::Target;
-use crate::args::time::{limit, time};
+use crate::args::time::time;
 use crate::cluster::{Cluster, FIELD_MANAGER, body, kind_and_group, orphaning, resource};
 use crate::code::Code;
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::migrate::checks::Neighbours;
 use crate::migrate::facts::{Facts, HpaChoice};
@@ -75,9 +76,12 @@ pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArgument
         )));
     }
     let cluster = Cluster::connect(connection).await?;
-    let migration = Migration { cluster, name: named.name, to, arguments };
-    let facts = migration.read().await?;
-    let neighbours = migration.neighbours(&facts).await?;
+    let deadline = Deadline::after(arguments.timeout);
+    let migration = Migration { cluster, name: named.name, to, deadline, arguments };
+    let Some(checked) = deadline.hold(migration.check()).await else {
+        return Err(Failure::Late(migration.late(None)));
+    };
+    let (facts, neighbours) = checked?;
     for warning in checks::warnings(&facts, &neighbours) {
         tell(&format!("warning: {warning}"));
     }
@@ -120,18 +124,22 @@ struct Migration<'a> {
     cluster: Cluster,
     name: String,
     to: Flavour,
+    deadline: Deadline,
     arguments: &'a MigrateArguments,
 }
 
 impl Migration<'_> {
     async fn carry_out(&self) -> Result<Code, Failure> {
         let mut progress = Progress::begin(Duration::ZERO, &self.arguments.output);
-        let Some(timeout) = limit(self.arguments.timeout) else { return self.steps(&mut progress).await };
-        if let Ok(ended) = tokio::time::timeout(timeout, self.steps(&mut progress)).await {
-            return ended;
-        }
-        tell(&format!("error: {}", self.late(progress.awaited())));
-        Ok(Code::Unfinished)
+        let ended = self.deadline.hold(self.steps(&mut progress)).await;
+        ended.unwrap_or_else(|| Err(Failure::Late(self.late(progress.awaited()))))
+    }
+
+    /// All that shows whether the migration can begin.
+    async fn check(&self) -> Result<(Facts, Neighbours), Failure> {
+        let facts = self.read().await?;
+        let neighbours = self.neighbours(&facts).await?;
+        Ok((facts, neighbours))
     }
 
     async fn steps(&self, progress: &mut Progress) -> Result<Code, Failure> {
@@ -179,7 +187,8 @@ impl Migration<'_> {
         failure.and_next(self.ways_on())
     }
 
-    fn late(&self, what: &str) -> String {
+    fn late(&self, what: Option<&str>) -> String {
+        let what = what.map_or_else(|| self.cluster.answer(), str::to_owned);
         format!("timed out waiting for {what}. No pod was touched; {}", self.ways_on())
     }
 

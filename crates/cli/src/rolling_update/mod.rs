@@ -21,7 +21,7 @@ use crate::args::time::time;
 use crate::cluster::{Cluster, FIELD_MANAGER, body, orphaning};
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::output::{document, print, tell};
+use crate::output::{document, print};
 use crate::rolling_update::facts::{
     DESIRED, Facts, LABEL_KEY, PARTNER, Wanted, annotation, full_name, is_held, name,
 };
@@ -68,9 +68,16 @@ pub(crate) async fn update(
     arguments: &RollingUpdateArguments,
 ) -> Result<Code, Failure> {
     let manifest = arguments.file.as_deref().map(read_manifest).transpose()?;
+    plain(&arguments.old)?;
+    arguments.new.as_deref().map(plain).transpose()?;
+    if let Some(manifest) = &manifest {
+        crate::name::of_object("rc", name(manifest))?;
+    }
     let update = Update { cluster: Cluster::connect(connection).await?, arguments, manifest };
-    let start = update.start().await?;
-    update.carry_out(start).await
+    let mut progress = Progress::begin(arguments.timeout, &arguments.output);
+    let Some(start) = progress.hold(update.start()).await else { return Err(update.late(None)) };
+    let start = start?;
+    update.carry_out(&start, &mut progress).await
 }
 
 /// The one ReplicationController in a file.
@@ -222,11 +229,13 @@ impl Update<'_> {
         Ok(facts)
     }
 
-    async fn carry_out(&self, start: Start) -> Result<Code, Failure> {
-        let mut progress = Progress::begin(self.arguments.timeout, &self.arguments.output);
+    async fn carry_out(&self, start: &Start, progress: &mut Progress) -> Result<Code, Failure> {
         let mut last_up = None::<Instant>;
         loop {
-            let facts = self.read(&start).await.map_err(interrupted)?;
+            let Some(facts) = progress.hold(self.read(start)).await else {
+                return Err(self.late(progress.awaited()));
+            };
+            let facts = facts.map_err(interrupted)?;
             let what = match step::next(&facts) {
                 Next::Write(write) => {
                     let is_up = matches!(write.change, Change::Up { .. });
@@ -239,7 +248,10 @@ impl Update<'_> {
                             continue;
                         }
                     }
-                    match self.write(&write).await.map_err(interrupted)? {
+                    let Some(answer) = progress.hold(self.write(&write)).await else {
+                        return Err(self.late(None));
+                    };
+                    match answer.map_err(interrupted)? {
                         Answer::Done => {
                             progress.wrote(&write.says)?;
                             progress.begin_anew();
@@ -254,13 +266,17 @@ impl Update<'_> {
                 Next::Stuck(reason) => return Err(Failure::Rollout(reason)),
             };
             if !progress.wait(&what).await {
-                tell(&format!(
-                    "error: timed out waiting for {what}; run the same command to continue, or with \
-                     --rollback to return. kubectl describe rc shows what is wrong with its pods"
-                ));
-                return Ok(Code::Unfinished);
+                return Err(self.late(Some(&what)));
             }
         }
+    }
+
+    fn late(&self, what: Option<&str>) -> Failure {
+        let what = what.map_or_else(|| self.cluster.answer(), str::to_owned);
+        Failure::Late(format!(
+            "timed out waiting for {what}; run the same command to continue, or with --rollback to return. kubectl \
+             describe rc shows what is wrong with its pods"
+        ))
     }
 
     fn done(&self, facts: &Facts, has_written: bool) -> Result<Code, Failure> {

@@ -97,7 +97,7 @@ impl Fake {
                 )
             }
         });
-        let cluster = Cluster { client: Client::new(service, "shop"), namespace: "shop".to_owned() };
+        let cluster = Cluster::of(Client::new(service, "shop"), "shop");
         let unobserved = unobserved(&cluster, deployment).await;
         let mut asked = asked.lock().expect("notes").clone();
         asked.sort();

@@ -10,11 +10,12 @@ use crate::at_step::Rest;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::output::{document, is_lively, print, print_alone};
+use crate::output::{document, is_lively, print, print_alone, tell};
 use crate::reported;
 use crate::rollout::Phase;
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::Tree;
+use crate::verbs::status::interrupted;
 use crate::verbs::subject::Subject;
 
 /// Events that arrive together are shown once.
@@ -91,6 +92,21 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
         if let Ok(None) = tokio::time::timeout(patience, changes.next()).await {
             return Err(Failure::Rollout("the watch has ended; try again".to_owned()));
         }
-        tree = read(cluster, cluster.read_again(&tree.deployment).await?, arguments.revisions).await?;
+        tree = read_again(cluster, &tree, arguments.revisions).await?;
+    }
+}
+
+/// The tree as it is now; a failure that may pass does not end the watch.
+async fn read_again(cluster: &Cluster, tree: &Tree, revisions: usize) -> Result<Tree, Failure> {
+    loop {
+        let failure = match cluster.read_again(&tree.deployment).await {
+            Ok(deployment) => read(cluster, deployment, revisions).await,
+            Err(failure) => Err(failure),
+        };
+        match failure {
+            Err(failure) if failure.may_pass() => tell(&interrupted(&failure)),
+            read => return read,
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }

@@ -72,15 +72,11 @@ async fn take_over(connection: &Connection, verb: &MoveVerb) -> Result<Code, Fai
 
 async fn rollout(connection: &Connection, verb: &RolloutVerb) -> Result<Code, Failure> {
     match verb {
-        RolloutVerb::Status(arguments) => {
-            status::status(&open(connection, &arguments.target).await?, arguments).await
-        }
+        RolloutVerb::Status(arguments) => status::status(connection, arguments).await,
         RolloutVerb::History(arguments) => {
             history::history(&open(connection, &arguments.target).await?, arguments).await
         }
-        RolloutVerb::Undo(arguments) => {
-            undo::undo(&open(connection, &arguments.target).await?, arguments).await
-        }
+        RolloutVerb::Undo(arguments) => undo::undo(connection, arguments).await,
         RolloutVerb::Pause(arguments) => {
             edit::pause(&open(connection, &arguments.target).await?, arguments).await
         }

@@ -1,7 +1,5 @@
 //! `status`: how a rollout stands, and waiting for its end.
 
-use std::time::Duration;
-
 use api::{ConditionStatus, Target};
 use futures::StreamExt as _;
 use kube::api::DynamicObject;
@@ -10,31 +8,35 @@ use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use plan::keys::condition;
 use serde_json::{Value, json};
 
+use crate::args::connection::Connection;
 use crate::args::output::Format;
-use crate::args::time::limit;
 use crate::args::{Goal, StatusArguments};
 use crate::at_step::{self, AtStep, Rest};
 use crate::bar::bar;
 use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
-use crate::failure::{Failure, explain};
+use crate::deadline::Deadline;
+use crate::failure::Failure;
 use crate::history::{Revision, revisions};
 use crate::output::{document, erase, is_lively, print, redraw, tell};
 use crate::pinned;
+use crate::reach::Unserved;
 use crate::reported;
 use crate::requests;
 use crate::rollout::{self, Phase, Rollout};
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
-use crate::verbs::subject::Subject;
+use crate::verbs::subject::{Subject, open_within};
 
-pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Result<Code, Failure> {
-    let Subject { cluster, deployment } = subject;
+pub(crate) async fn status(connection: &Connection, arguments: &StatusArguments) -> Result<Code, Failure> {
+    let deadline = Deadline::after(arguments.timeout);
+    let Subject { cluster, deployment } = &open_within(connection, &arguments.target, deadline).await?;
     let mut lines = Lines { format: arguments.output.format, is_once: !arguments.watch, ..Lines::new() };
     if arguments.watch {
-        return wait(cluster, deployment, arguments.goal, limit(arguments.timeout), &mut lines).await;
+        return wait(cluster, deployment, arguments.goal, deadline, &mut lines).await;
     }
-    let stand = Stand::find(cluster, deployment, arguments.goal).await?;
+    let stand = Stand::find(cluster, deployment, arguments.goal);
+    let stand = deadline.hold_or(&cluster.unanswered(), stand).await?;
     lines.show(deployment, &stand)?;
     lines.end()?;
     // What has not ended has not failed either: the text shows how far it is.
@@ -170,23 +172,13 @@ pub(crate) async fn wait(
     cluster: &Cluster,
     deployment: &Deployment,
     goal: Goal,
-    timeout: Option<Duration>,
+    deadline: Deadline,
     lines: &mut Lines,
 ) -> Result<Code, Failure> {
     let ended = follow(cluster, deployment, goal, lines);
-    let code = match timeout {
-        None => ended.await,
-        Some(timeout) => match tokio::time::timeout(timeout, ended).await {
-            Ok(ended) => ended,
-            Err(_) => {
-                lines.end()?;
-                tell(&format!("error: timed out after {timeout:?}; the rollout continues"));
-                return Ok(Code::Unfinished);
-            }
-        },
-    }?;
+    let ended = deadline.hold_or("the rollout continues", ended).await;
     lines.end()?;
-    Ok(code)
+    ended
 }
 
 async fn follow(
@@ -213,7 +205,13 @@ async fn follow(
         if now.text("/metadata/uid") != uid {
             return Err(Failure::Rollout(format!("deployment \"{name}\" was deleted and created again")));
         }
-        let stand = Stand::find(cluster, now, goal).await?;
+        let stand = match Stand::find(cluster, now, goal).await {
+            Err(failure) if failure.may_pass() => {
+                tell(&interrupted(&failure));
+                continue;
+            }
+            stand => stand?,
+        };
         lines.show(now, &stand)?;
         if let Some(code) = stand.end {
             return Ok(code);
@@ -243,19 +241,33 @@ fn shown(
 
 /// Errors that do not go away by waiting end the command; others are tried again.
 fn give_up(error: &watcher::Error) -> Result<(), Failure> {
-    let cause = match error {
+    let failure = match error {
         watcher::Error::InitialListFailed(cause)
         | watcher::Error::WatchStartFailed(cause)
-        | watcher::Error::WatchFailed(cause) => cause,
-        _ => return Ok(()),
-    };
-    match cause {
-        kube::Error::Api(status) if matches!(status.code, 401 | 403 | 404) => Err(cause.into()),
-        other => {
-            tell(&format!("the watch was interrupted and is tried again: {}", explain(other)));
-            Ok(())
+        | watcher::Error::WatchFailed(cause) => {
+            let failure = Failure::from(cause);
+            if is_final(cause) {
+                return Err(failure);
+            }
+            failure
         }
+        watcher::Error::WatchError(status) => Failure::from(kube::Error::Api(status.clone())),
+        watcher::Error::NoResourceVersion => Failure::Rollout(error.to_string()),
+    };
+    tell(&interrupted(&failure));
+    Ok(())
+}
+
+fn is_final(cause: &kube::Error) -> bool {
+    match cause {
+        kube::Error::Api(status) => matches!(status.code, 403 | 404),
+        other => Unserved::within(other).is_some_and(|unserved| !unserved.may_pass()),
     }
+}
+
+/// What to print where a failure does not end a watch.
+pub(crate) fn interrupted(failure: &Failure) -> String {
+    format!("the watch was interrupted and is tried again: {failure}")
 }
 
 /// What is printed while waiting: a bar on a terminal, elsewhere a line per change.

@@ -5,17 +5,18 @@ use kube::api::Patch;
 use plan::Flavour;
 use serde_json::Value;
 
+use crate::args::connection::Connection;
 use crate::args::pin::PinArguments;
-use crate::args::time::limit;
 use crate::args::{DryRun, Goal, UndoArguments};
 use crate::cluster::Deployment;
 use crate::code::Code;
+use crate::deadline::Deadline;
 use crate::edits::{self, Undo};
 use crate::failure::Failure;
 use crate::history::{Revision, difference, revisions};
 use crate::output::{print, print_comparison};
 use crate::verbs::status;
-use crate::verbs::subject::Subject;
+use crate::verbs::subject::{Subject, open_within};
 use crate::{gitops, pinned, rollout};
 
 /// How to go back.
@@ -27,9 +28,12 @@ enum Way<'a> {
     Pin(Option<&'a str>),
 }
 
-pub(crate) async fn undo(subject: &Subject, arguments: &UndoArguments) -> Result<Code, Failure> {
+pub(crate) async fn undo(connection: &Connection, arguments: &UndoArguments) -> Result<Code, Failure> {
+    let deadline = Deadline::after(arguments.timeout);
+    let subject = &open_within(connection, &arguments.target, deadline).await?;
     let Subject { cluster, deployment } = subject;
-    let all = revisions(cluster.sets_of(deployment).await?);
+    let unanswered = cluster.unanswered();
+    let all = revisions(deadline.hold_or(&unanswered, cluster.sets_of(deployment)).await?);
     let way = Way::of(deployment, &arguments.pin);
     let (revision, change) = way.chosen(deployment, &all, arguments)?;
     let patch = match change {
@@ -43,20 +47,24 @@ pub(crate) async fn undo(subject: &Subject, arguments: &UndoArguments) -> Result
     if arguments.dry_run != DryRun::None {
         let planned = way.planned(revision.number);
         let current = way.current(deployment, &all);
-        return show(subject, current, (revision, planned.as_str()), &patch, arguments.dry_run).await;
+        let shown = show(subject, current, (revision, planned.as_str()), &patch, arguments.dry_run);
+        return deadline.hold_or(&unanswered, shown).await;
     }
     let before = deployment.status().rollback;
-    let patched = cluster.patch(deployment, &patch, false).await?;
+    let unclear =
+        format!("{unanswered}, and may have changed {}: look before you repeat it", deployment.full_name());
+    let patched = deadline.hold_or(&unclear, cluster.patch(deployment, &patch, false)).await?;
     print(&way.done(deployment, revision.number))?;
     if !arguments.wait {
         return Ok(Code::Done);
     }
     let mut lines = status::Lines::new();
-    let code = status::wait(cluster, &patched, way.goal(), limit(arguments.timeout), &mut lines).await?;
+    let code = status::wait(cluster, &patched, way.goal(), deadline, &mut lines).await?;
     if way != Way::Template {
         return Ok(code);
     }
-    refused(&cluster.read_again(&patched).await?, before).map_or(Ok(code), Err)
+    let now = deadline.hold_or(&unanswered, cluster.read_again(&patched)).await?;
+    refused(&now, before).map_or(Ok(code), Err)
 }
 
 impl<'a> Way<'a> {

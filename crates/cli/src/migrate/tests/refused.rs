@@ -60,12 +60,13 @@ async fn it_pauses_after_a_refusal_and_stops_at_the_timeout() {
     for (answers, tries) in [(true, 50..=101), (false, 1..=1)] {
         let writes = Arc::new(AtomicU32::new(0));
         let client = server(&facts(), writes.clone(), answers);
-        let cluster = Cluster { client, namespace: "shop".to_owned() };
-        let migration =
-            Migration { cluster, name: "web".to_owned(), to: Flavour::Rollwright, arguments: &arguments };
+        let cluster = Cluster::of(client, "shop");
+        let deadline = Deadline::after(arguments.timeout);
+        let name = "web".to_owned();
+        let migration = Migration { cluster, name, to: Flavour::Rollwright, deadline, arguments: &arguments };
         let started = tokio::time::Instant::now();
         let ended = tokio::time::timeout(Duration::from_secs(600), migration.carry_out()).await;
-        assert_eq!(ended.expect("an end").expect("no failure"), Code::Unfinished);
+        assert_eq!(ended.expect("an end").expect_err("a failure").code(), Code::Unfinished);
         assert_eq!(started.elapsed().as_secs(), 30);
         let written = writes.load(Relaxed);
         assert!(tries.contains(&written), "{written} writes");

@@ -1,0 +1,41 @@
+//! The time that a whole verb may take, from its first request to its end.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use crate::failure::Failure;
+
+/// When the time is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    /// No limit is `None`.
+    end: Option<Instant>,
+    timeout: Duration,
+}
+
+impl Deadline {
+    /// The time begins now; 0 is no limit.
+    pub(crate) fn after(timeout: Duration) -> Self {
+        let is_limit = timeout > Duration::ZERO;
+        Self { end: Instant::now().checked_add(timeout).filter(|_| is_limit), timeout }
+    }
+
+    /// The outcome of this; `None` once the time is over.
+    pub(crate) async fn hold<T>(self, work: impl Future<Output = T>) -> Option<T> {
+        match self.end {
+            None => Some(work.await),
+            Some(end) => timeout_at(end, work).await.ok(),
+        }
+    }
+
+    /// The same, with a failure that tells what is left undone.
+    pub(crate) async fn hold_or<T>(
+        self,
+        left: &str,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let late = || Err(Failure::Late(format!("timed out after {:?}; {left}", self.timeout)));
+        self.hold(work).await.unwrap_or_else(late)
+    }
+}

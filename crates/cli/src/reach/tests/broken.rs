@@ -1,0 +1,197 @@
+//! Servers that are broken, each in another way, on a real port.
+
+use std::time::{Duration, Instant};
+
+use super::server::{Act, Server, answer, object, refusal};
+use super::*;
+
+/// Longer than any of these commands takes on a slow machine, and shorter than the limits without a flag.
+const SOON: Duration = Duration::from_secs(8);
+
+/// An answer that breaks off.
+const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{\"kin";
+
+/// A server, how often it is asked by `list`, the exit code, and parts of the text.
+struct Case {
+    act: Act,
+    flags: &'static str,
+    requests: usize,
+    code: Code,
+    texts: &'static [&'static str],
+}
+
+fn case(act: Act, requests: usize, code: Code, texts: &'static [&'static str]) -> Case {
+    Case { act, flags: "", requests, code, texts }
+}
+
+fn refusals() -> Vec<Case> {
+    vec![
+        case(
+            refusal(401, "", "Unauthorized", "token has expired"),
+            1,
+            Code::NoAccess,
+            &["SERVER (kubeconfig FILE, context ours)", "of user ann: token has expired", "--token"],
+        ),
+        case(refusal(403, "", "Forbidden", "no, ann"), 1, Code::NoAccess, &["no, ann"]),
+        case(refusal(409, "", "Conflict", "changed"), 1, Code::Failed, &["changed"]),
+        case(
+            refusal(410, "", "Expired", "too old resource version"),
+            1,
+            Code::Failed,
+            &["too old resource version"],
+        ),
+        case(
+            refusal(429, "Retry-After: 3600\r\n", "TooManyRequests", "busy"),
+            1,
+            Code::Failed,
+            &["SERVER", "429 Too Many Requests: busy (tried once); try again in 3600s"],
+        ),
+        case(
+            refusal(429, "Retry-After: 1\r\n", "TooManyRequests", "busy"),
+            3,
+            Code::Failed,
+            &["(tried 3 times); try again in 1s"],
+        ),
+        case(answer("500 Internal Server Error", "", ""), 1, Code::Failed, &["answered 500"]),
+        case(
+            answer("502 Bad Gateway", "", "<html>\nbad gateway"),
+            3,
+            Code::NoAccess,
+            &["SERVER", "502 Bad Gateway: <html> bad gateway"],
+        ),
+        case(
+            answer("503 Service Unavailable", "", ""),
+            3,
+            Code::NoAccess,
+            &["SERVER (kubeconfig FILE, context ours)", "answered 503", "tried 3 times", "try again later"],
+        ),
+    ]
+}
+
+fn nonsense() -> Vec<Case> {
+    let hang = |head: &str| Case {
+        act: Act::Hang(head.to_owned()),
+        flags: " --request-timeout=400ms",
+        requests: 1,
+        code: Code::NoAccess,
+        texts: &["SERVER (kubeconfig FILE, context ours) has not answered within 400ms", "--request-timeout"],
+    };
+    vec![
+        hang(""),
+        hang(HEAD),
+        case(
+            Act::Send(String::new()),
+            1,
+            Code::NoAccess,
+            &["cannot reach SERVER (kubeconfig FILE, context ours): connection closed", "get-contexts"],
+        ),
+        case(Act::Send(HEAD.to_owned()), 1, Code::NoAccess, &["cannot reach SERVER", "end of file"]),
+        case(Act::Send("SSH-2.0-OpenSSH_9.9\r\n".to_owned()), 1, Code::NoAccess, &["cannot reach SERVER"]),
+        case(answer("200 OK", "", "<html>hello"), 1, Code::Failed, &["SERVER", "is this the right address?"]),
+        case(answer("200 OK", "", "{\"kind\": "), 1, Code::Failed, &["SERVER", "EOF while parsing"]),
+        case(
+            answer("404 Not Found", "", "<html>nothing here"),
+            1,
+            Code::Failed,
+            &["SERVER does not", "404 Not Found: <html>nothing here"],
+        ),
+        case(answer("302 Found", "Location: /login\r\n", ""), 1, Code::Failed, &["SERVER", "302 Found"]),
+    ]
+}
+
+#[tokio::test]
+async fn a_broken_server_is_named_in_time() {
+    for Case { act, flags, requests, code, texts } in refusals().into_iter().chain(nonsense()) {
+        let shown = format!("{act:?}");
+        let server = Server::start(move |_, _| act.clone()).await;
+        let url = format!("http://{}", server.address);
+        let file = kubeconfig(&url);
+        let begun = Instant::now();
+        let (number, text) = outcome(&format!("list{flags} --kubeconfig={}", file.path())).await;
+        assert_eq!((number, server.requests().len()), (code.number(), requests), "{shown}: {text}");
+        assert!(begun.elapsed() < SOON, "{shown}: {:?}", begun.elapsed());
+        for part in texts {
+            let part = part
+                .replace("SERVER does", &format!("{url} (kubeconfig {}, context ours) does", file.path()))
+                .replace("SERVER", &url)
+                .replace("FILE", file.path());
+            assert!(text.contains(&part), "{shown}: {part} is not in: {text}");
+        }
+        for debug in ["Error", "Some(", " { ", "Status("] {
+            assert!(!text.contains(debug), "{shown}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_port_without_a_server_is_named() {
+    let server = Server::start(|_, _| Act::Send(String::new())).await;
+    let address = server.address.clone();
+    drop(server);
+    let file = kubeconfig(&format!("https://{address}"));
+    for words in
+        ["list", "status web --timeout=5s", "undo web", "plan web", "migrate web", "scale web --replicas=1"]
+    {
+        let (code, text) = outcome(&format!("{words} --kubeconfig={}", file.path())).await;
+        let start = format!(
+            "cannot reach https://{address} (kubeconfig {}, context ours): connection refused; is the server running",
+            file.path()
+        );
+        assert_eq!(code, 6, "{words}: {text}");
+        assert!(text.starts_with(&start), "{words}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_and_port_is_asked_by_http() {
+    let list = json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": []});
+    let server = Server::start(move |_, _| object(&list)).await;
+    let empty = File::new("");
+    let (code, text) = outcome(&format!("list -s {} --kubeconfig={}", server.address, empty.path())).await;
+    assert_eq!((code, text.as_str()), (0, "No Deployments found."));
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_time_limit_is_one_for_the_first_requests_too() {
+    for words in [
+        "status web",
+        "status web --watch=false",
+        "undo web",
+        "undo web --wait",
+        "migrate web",
+        "migrate web --dry-run",
+        "rolling-update web --image=app:2",
+    ] {
+        let server = Server::start(|_, _| Act::Hang(String::new())).await;
+        let file = kubeconfig(&format!("http://{}", server.address));
+        let begun = Instant::now();
+        let (code, text) = outcome(&format!("{words} --timeout=400ms --kubeconfig={}", file.path())).await;
+        assert_eq!(code, 3, "{words}: {text}");
+        assert!(text.contains("timed out"), "{words}: {text}");
+        assert!(begun.elapsed() < SOON, "{words}: {:?}", begun.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn nobody_repeats_a_write_that_may_have_been_carried_out() {
+    for (act, writes, texts) in [
+        (answer("503 Service Unavailable", "", ""), 1, ["answered 503", "look before you repeat it"]),
+        (Act::Send(String::new()), 1, ["cannot reach", "look before you repeat it"]),
+        (refusal(429, "", "TooManyRequests", "busy"), 3, ["answered 429", "(tried 3 times)"]),
+    ] {
+        let server = Server::start(move |line, _| match line {
+            line if line.starts_with("PATCH") => act.clone(),
+            line if line.contains("/apis/apps/v1/") => object(&web(1)),
+            _ => refusal(404, "", "NotFound", "nothing"),
+        })
+        .await;
+        let file = kubeconfig(&format!("http://{}", server.address));
+        let (_, text) = outcome(&format!("pause web --kubeconfig={}", file.path())).await;
+        let made = server.requests().iter().filter(|line| line.starts_with("PATCH")).count();
+        assert_eq!(made, writes, "{text}");
+        for part in texts {
+            assert!(text.contains(part), "{part} is not in: {text}");
+        }
+    }
+}
