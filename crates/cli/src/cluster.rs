@@ -131,7 +131,11 @@ impl Cluster {
         if let Some(flavour) = named.flavour {
             return self.look(flavour, &named.name).await?.ok_or_else(not_found);
         }
-        let ours = self.look(Flavour::Rollwright, &named.name).await;
+        let ours = match self.look(Flavour::Rollwright, &named.name).await {
+            // For the other API, the same server would let the user wait once more.
+            Err(failure @ Failure::Unserved(_)) => return Err(failure),
+            ours => ours,
+        };
         let apps = self.look(Flavour::AppsV1, &named.name).await;
         match (ours, apps) {
             (Ok(Some(_)), Ok(Some(_))) => {

@@ -64,6 +64,11 @@ impl Failure {
         }
     }
 
+    /// What is printed about it; nothing if the reader of the output has seen enough.
+    pub(crate) fn line(&self) -> Option<String> {
+        (self.code() != Code::Done).then(|| format!("error: {self}"))
+    }
+
     /// The same failure of a request, with more about what to do next.
     pub(crate) fn and_next(self, next: &str) -> Self {
         match self {
@@ -139,6 +144,26 @@ mod tests {
     use kube::core::Status;
 
     use super::*;
+
+    #[test]
+    fn a_reader_that_has_seen_enough_is_no_error() {
+        let output = |kind: std::io::ErrorKind| Failure::from(std::io::Error::from(kind));
+        let (gone, full) = (output(std::io::ErrorKind::BrokenPipe), output(std::io::ErrorKind::StorageFull));
+        assert_eq!((gone.code(), gone.line()), (Code::Done, None));
+        assert!(full.line().is_some_and(|line| line.starts_with("error: writing the output: ")));
+    }
+
+    #[test]
+    fn a_refusal_without_a_reason_has_its_code() {
+        let answered = |message: &str, reason: &str| {
+            Failure::from(kube::Error::Api(Status::failure(message, reason).with_code(500).boxed()))
+                .to_string()
+        };
+        let foreign = "Failed to parse error data";
+        assert_eq!(answered("", foreign), "the server answered 500 without a reason");
+        assert_eq!(answered("<html>\noops", foreign), "the server answered 500: <html> oops");
+        assert_eq!(answered("the webhook failed", "InternalError"), "the webhook failed");
+    }
 
     #[test]
     fn only_the_api_server_forbids() {

@@ -63,10 +63,10 @@ pub use output::visible;
 pub async fn run(arguments: &Arguments) -> Code {
     match verbs::carry_out(arguments).await {
         Ok(code) => code,
-        // The reader, such as `head`, has seen enough.
-        Err(failure) if failure.code() == Code::Done => Code::Done,
         Err(failure) => {
-            output::tell(&format!("error: {failure}"));
+            if let Some(line) = failure.line() {
+                output::tell(&line);
+            }
             failure.code()
         }
     }

@@ -9,10 +9,13 @@ mod unserved;
 
 use std::sync::Arc;
 
+use http::HeaderValue;
 use kube::config::KubeConfigOptions;
 use kube::{Client, Config};
+use serde_json::Value;
 
 use crate::args::connection::Connection;
+use crate::code::Code;
 use crate::failure::{Failure, explain};
 use crate::name;
 use kubeconfig::Source;
@@ -34,8 +37,8 @@ pub(crate) async fn reach(connection: &Connection) -> Result<Reached, Failure> {
     let (config, place) = config(source, connection).await?;
     let namespace = name::of_namespace(&config.default_namespace)?.to_owned();
     let is_without_authority = config.root_cert.is_none();
-    let inner = Client::try_from(config).map_err(|error| failed(is_without_authority, &error))?;
     let server = place.to_string();
+    let inner = Client::try_from(config).map_err(|error| failed(is_without_authority, &server, &error))?;
     let patience = Patience::new(inner, Arc::new(place), connection.request_timeout);
     let service = tower::service_fn(move |request| patience.clone().send(request));
     Ok(Reached { client: Client::new(service, namespace.clone()), namespace, server })
@@ -49,6 +52,7 @@ async fn config(source: Source, connection: &Connection) -> Result<(Config, Plac
     if let Some(token) = &connection.token {
         config.auth_info = kube::config::AuthInfo { token: Some(token.clone().into()), ..Default::default() };
     }
+    check_headers(connection, &config, &files)?;
     config.accept_invalid_certs |= connection.insecure_skip_tls_verify;
     spare_certificates(&mut config);
     if connection.as_user.is_some() {
@@ -81,19 +85,38 @@ fn spare_certificates(config: &mut Config) {
     }
 }
 
-fn failed(is_without_authority: bool, error: &kube::Error) -> Failure {
+/// The client's library sends texts in headers, and panics at some that cannot stand there.
+fn check_headers(connection: &Connection, config: &Config, files: &str) -> Result<(), Failure> {
+    let is_sent = |text: &str| HeaderValue::from_str(text).is_ok();
+    let flags = [("--token", &connection.token), ("--as", &connection.as_user)];
+    let groups = connection.as_groups.iter().map(|group| ("--as-group", group));
+    let given = flags.into_iter().filter_map(|(flag, text)| Some((flag, text.as_ref()?)));
+    if let Some((flag, _)) = given.chain(groups).find(|(_, text)| !is_sent(text)) {
+        return Err(Failure::Usage(format!("{flag}: must be one line, without control characters")));
+    }
+    let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
+    if user.get("token").and_then(Value::as_str).is_none_or(is_sent) {
+        return Ok(());
+    }
+    Err(Failure::Config(format!("a token in {files} must be one line, without control characters")))
+}
+
+fn failed(is_without_authority: bool, server: &str, error: &kube::Error) -> Failure {
     let cause = explain(error);
-    Failure::Config(match error {
+    match error {
         kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_))
             if is_without_authority =>
         {
-            format!(
+            Failure::Config(format!(
                 "the server cannot be verified: the kubeconfig names no certificate authority for its \
                  cluster, and this machine has no certificates of its own ({cause}). Put \
                  certificate-authority or certificate-authority-data into the kubeconfig, or name a file \
                  of certificates by SSL_CERT_FILE"
-            )
+            ))
         }
-        _ => cause,
-    })
+        _ => {
+            let message = format!("cannot connect to {server}: {cause}");
+            Failure::Request { code: Code::NoAccess, message }
+        }
+    }
 }

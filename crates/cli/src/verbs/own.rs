@@ -1,6 +1,7 @@
 //! `version`, `completion`, what kubectl asks at Tab, and man pages.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser as _};
 use clap_complete::Shell;
@@ -12,6 +13,7 @@ use crate::args::own::{Completing, OwnVerb};
 use crate::cluster::Cluster;
 use crate::code::Code;
 use crate::completion::{Next, next};
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::output::{document, print};
 
@@ -20,6 +22,8 @@ const PROGRAM: &str = "kubectl-rollwright";
 /// kubectl runs a program of this name for the plugin's words, with the plugin's arguments.
 const FOR_KUBECTL: &str = "#!/bin/sh\n# kubectl_complete-rollwright: kubectl runs it when Tab is pressed.\n\
                            exec kubectl-rollwright __complete -- \"$@\"\n";
+/// How long anybody waits after Tab.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// What shells do after the words (cobra's directives): no files, unless nothing is known.
 const NO_FILES: &str = ":4\n";
 const FILES: &str = ":0\n";
@@ -80,8 +84,10 @@ async fn deployments(complete: &[String]) -> Result<Vec<(String, String)>, Failu
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let cluster = Cluster::connect(&arguments.connection).await?;
     let mut names: Vec<(String, String)> = Vec::new();
+    let deadline = Deadline::after(PATIENCE);
     for flavour in [plan::Flavour::Rollwright, plan::Flavour::AppsV1] {
-        for deployment in cluster.list(flavour, None, false).await.unwrap_or_default() {
+        let listed = deadline.hold(cluster.list(flavour, None, false)).await;
+        for deployment in listed.and_then(Result::ok).unwrap_or_default() {
             let full = deployment.full_name();
             let is_taken = names.iter().any(|(name, _)| name == deployment.name());
             let name = if is_taken { full.clone() } else { deployment.name().to_owned() };

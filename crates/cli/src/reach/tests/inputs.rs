@@ -43,6 +43,10 @@ const WRONG: &[(&str, [&str; 2])] = &[
     ("list -s host/path", ["--server host/path", "HOST:PORT"]),
     ("list -s https://", ["--server https://", "HOST:PORT"]),
     ("list -s http://host?x=1", ["--server http://host?x=1", "HOST:PORT"]),
+    // Headers.
+    ("list --token=a\u{7f}b", ["--token", "one line"]),
+    ("list --as=ann\n", ["--as", "one line"]),
+    ("list --as=ann --as-group=ops\t\u{1}", ["--as-group", "one line"]),
     // Flags.
     ("list --request-timeout=soon", ["soon", "30s"]),
     ("status web --timeout=-1s", ["-1s", "30s"]),
@@ -74,6 +78,9 @@ async fn a_wrong_input_is_named_before_any_request() {
     assert_eq!(server.requests(), Vec::<String>::new());
 }
 
+const TOKEN_OF_TWO_LINES: &str = "{current-context: o, contexts: [{name: o, context: {cluster: c, user: u}}], clusters: \
+    [{name: c, cluster: {server: 'http://h'}}], users: [{name: u, user: {token: \"a\\nb\"}}]}";
+
 /// Kubeconfigs that lead nowhere.
 #[tokio::test]
 async fn a_wrong_kubeconfig_is_named_before_any_request() {
@@ -89,6 +96,7 @@ async fn a_wrong_kubeconfig_is_named_before_any_request() {
         (config("host:port", "shop", "c"), 6, ["server \"host:port\" of the cluster", "HOST:PORT"]),
         (config("http://h", "shop", "d"), 6, ["has no cluster \"c\"", "--kubeconfig"]),
         ("{current-context: gone}".to_owned(), 6, ["has no context \"gone\"", "--kubeconfig"]),
+        (TOKEN_OF_TWO_LINES.to_owned(), 6, ["a token in FILE", "one line"]),
         (String::new(), 6, ["has no current context", "--context"]),
         ("[".to_owned(), 6, ["FILE", "--kubeconfig"]),
     ] {
