@@ -21,7 +21,7 @@ pub(crate) use sandbox::SandboxArguments;
 pub(crate) use selector::Selector;
 pub(crate) use shadow::{Report, ShadowArguments};
 pub(crate) use values::{Bind, Interval};
-use values::{interval, page};
+use values::{interval, log_level, page};
 
 /// Kubernetes' Deployment controller as an add-on.
 #[derive(Debug, Parser)]
@@ -55,8 +55,8 @@ pub(crate) enum Command {
 /// How to log.
 #[derive(Debug, Args)]
 pub(crate) struct LogArguments {
-    /// Log level, or directives as in RUST_LOG, which is the default.
-    #[arg(long, global = true, env = "ROLLWRIGHT_LOG_LEVEL", value_name = "LEVEL")]
+    /// Log level (off, error, warn, info, debug, or trace), or directives as in RUST_LOG, which is the default.
+    #[arg(long, global = true, env = "ROLLWRIGHT_LOG_LEVEL", value_name = "LEVEL", value_parser = log_level)]
     pub(crate) log_level: Option<String>,
     /// Format of the log on standard error.
     #[arg(long, global = true, env = "ROLLWRIGHT_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]

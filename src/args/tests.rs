@@ -26,6 +26,20 @@ fn the_command_line_of_a_stand_in_for_the_built_in_controller() {
 }
 
 #[test]
+fn a_log_level_that_would_log_nothing_is_refused() {
+    let log = |level: &str| Arguments::try_parse_from(["rollwright", "version", "--log-level", level]);
+    for level in ["warn", "INFO", "off", "", "info,rollwright::write=debug", "rollwright=trace"] {
+        assert!(log(level).is_ok(), "{level}");
+    }
+    for level in ["warning", "2", "none", "rollwright", "rollwright=loud"] {
+        let error = log(level).expect_err(level);
+        assert_eq!(error.exit_code(), 2, "{level}");
+        let text = error.to_string();
+        assert!(text.contains(level) && text.contains("off, error, warn, info, debug, trace"), "{text}");
+    }
+}
+
+#[test]
 fn both_apis_can_be_named() {
     let both = [Flavour::AppsV1, Flavour::Rollwright];
     assert_eq!(parse("rollwright run --api apps/v1,rollwright.dev/v1").expect("list").api, both);

@@ -4,9 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use plan::Flavour;
+use tracing_subscriber::EnvFilter;
 
 /// A time span; `None` stands for 0.
 pub(crate) type Interval = Option<Duration>;
+
+/// The levels of the log.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// Where to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,15 @@ pub(super) fn interval(text: &str) -> Result<Interval, String> {
     let seconds = count.checked_mul(factor).filter(|seconds| *seconds <= 366 * 24 * 3600);
     let seconds = seconds.ok_or_else(|| "must be at most a year".to_owned())?;
     Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
+}
+
+/// A level or directives. Another word would be taken for the name of a module, and hardly anything would be logged.
+pub(super) fn log_level(text: &str) -> Result<String, String> {
+    let is_level = text.is_empty() || LEVELS.iter().any(|level| text.eq_ignore_ascii_case(level));
+    if is_level || (text.contains([',', '=']) && EnvFilter::try_new(text).is_ok()) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("must be {}, or directives such as info,rollwright=debug", LEVELS.join(", ")))
 }
 
 pub(super) fn page(text: &str) -> Result<http::Uri, String> {

@@ -14,7 +14,7 @@ const QUIET_FILTER: &str = "error,kube_client=off,kube_runtime=off";
 /// Why nothing can be logged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoggingError {
-    #[error("--log-level {level}: {source}")]
+    #[error("RUST_LOG {level}: {source}")]
     Level { level: String, source: tracing_subscriber::filter::ParseError },
     #[error("the log cannot be started: {0}")]
     Start(String),
