@@ -11,15 +11,24 @@ fn list(items: &[Value]) -> Act {
     )
 }
 
-/// The first watch is refused. After that, the Deployment is complete.
+/// The first watch is refused, or each before a second list if the client has to list anew. After that, the Deployment
+/// is complete.
 async fn recovering(refused: Act) -> Server {
-    let watches = AtomicU32::new(0);
+    let (watches, lists) = (AtomicU32::new(0), AtomicU32::new(0));
+    let lists_needed = if matches!(&refused, Act::Send(bytes) if bytes.contains(" 410 ")) { 2 } else { 1 };
     Server::start(move |line, _| match line {
         _ if line.contains("rollwright.dev") => refusal(404, "", "NotFound", "nothing"),
         _ if line.contains("/deployments/web") => object(&web(0)),
-        _ if line.contains("watch=true") && watches.fetch_add(1, Relaxed) == 0 => refused.clone(),
+        _ if line.contains("watch=true")
+            && (watches.fetch_add(1, Relaxed) == 0 || lists.load(Relaxed) < lists_needed) =>
+        {
+            refused.clone()
+        }
         _ if line.contains("watch=true") => object(&json!({"type": "MODIFIED", "object": web(1)})),
-        _ if line.contains("/deployments") => list(&[web(watches.load(Relaxed).min(1).into())]),
+        _ if line.contains("/deployments") => {
+            lists.fetch_add(1, Relaxed);
+            list(&[web(watches.load(Relaxed).min(1).into())])
+        }
         _ => list(&[]),
     })
     .await
