@@ -7,15 +7,18 @@ use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions,
     PropagationPolicy,
 };
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use plan::Flavour;
 use serde_json::Value;
 
 use crate::args::connection::Connection;
+use crate::args::writing::{DryRun, Writing};
 pub(crate) use crate::deployment::{Deployment, kind_and_group};
 use crate::failure::{Failure, explain};
 use crate::name::{self, Named};
+use crate::request_log::{self, RequestLog};
 
 /// The name of this client in `metadata.managedFields`. Flux takes over the fields of every manager with a name that
 /// begins with `kubectl`, so this one does not.
@@ -25,6 +28,7 @@ pub(crate) const FIELD_MANAGER: &str = "rollwright-cli";
 const HINT: &str = "; list shows what there is";
 
 /// A connection and the namespace in which names are looked up.
+#[derive(Clone)]
 pub(crate) struct Cluster {
     pub(crate) client: Client,
     pub(crate) namespace: String,
@@ -64,7 +68,14 @@ impl Cluster {
         }
         let namespace = name::of_namespace(&config.default_namespace)?.to_owned();
         let is_without_authority = config.root_cert.is_none();
-        let client = Client::try_from(config).map_err(|error| failed(is_without_authority, &error))?;
+        let log = RequestLog { server: config.cluster_url.to_string() };
+        let builder =
+            ClientBuilder::try_from(config).map_err(|error| failed(is_without_authority, &error))?;
+        let client = if connection.verbosity >= request_log::REQUESTS {
+            builder.with_layer(&log).build()
+        } else {
+            builder.build()
+        };
         Ok(Self { client, namespace })
     }
 
@@ -140,7 +151,7 @@ impl Cluster {
 
     /// The failure of a name that neither API has, or the API that was named.
     pub(crate) fn not_found(&self, name: &str) -> Failure {
-        Failure::NotFound { name: name.to_owned(), namespace: self.namespace.clone(), hint: HINT }
+        Failure::NotFound { name: name.to_owned(), namespace: self.namespace.clone(), hint: HINT.to_owned() }
     }
 
     /// The same Deployment as it is now.
@@ -205,10 +216,13 @@ impl Cluster {
         &self,
         deployment: &Deployment,
         patch: &Patch<Value>,
-        dry_run: bool,
+        writing: &Writing,
     ) -> Result<Deployment, Failure> {
-        let params =
-            PatchParams { dry_run, field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let params = PatchParams {
+            dry_run: writing.dry_run == DryRun::Server,
+            field_manager: Some(writing.field_manager.clone()),
+            ..PatchParams::default()
+        };
         let patched = self.deployments(deployment.flavour).patch(deployment.name(), &params, patch).await?;
         Ok(Deployment { flavour: deployment.flavour, body: body(patched) })
     }
@@ -285,7 +299,7 @@ pub(crate) fn orphaning(uid: &str, version: &str) -> DeleteParams {
 }
 
 /// The selector of a Deployment as a query; that of its template where a Rollwright Deployment has none.
-fn label_selector(deployment: &Value) -> String {
+pub(crate) fn label_selector(deployment: &Value) -> String {
     let labels = |path: &str| deployment.pointer(path).and_then(Value::as_object);
     let mut terms = Vec::new();
     let selector = deployment.pointer("/spec/selector").filter(|selector| !selector.is_null());

@@ -44,4 +44,7 @@ pub(crate) struct Connection {
     /// Time limit for a single request, for example 10s; 0 for no limit.
     #[arg(long, global = true, value_name = "TIME", value_parser = time, default_value = "0")]
     pub(crate) request_timeout: Duration,
+    /// Verbosity: from 6 on, every request is printed on standard error, with its status and time.
+    #[arg(long = "v", short = 'v', global = true, value_name = "LEVEL", default_value_t = 0)]
+    pub(crate) verbosity: u8,
 }

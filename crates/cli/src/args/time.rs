@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 /// A time as kubectl takes it: 90s, 5m, 1h30m; a bare number counts seconds.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let wrong = || "must be a time such as 30s, 5m or 1h30m".to_owned();
@@ -27,6 +29,20 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
 /// No limit is written as 0.
 pub(crate) fn limit(timeout: Duration) -> Option<Duration> {
     (timeout > Duration::ZERO).then_some(timeout)
+}
+
+/// The end of a wait, for all that is awaited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub(crate) timeout: Duration,
+    pub(crate) end: Instant,
+}
+
+impl Limit {
+    /// From now on.
+    pub(crate) fn from_now(timeout: Duration) -> Option<Self> {
+        limit(timeout).map(|timeout| Self { timeout, end: Instant::now() + timeout })
+    }
 }
 
 #[cfg(test)]

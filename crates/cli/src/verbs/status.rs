@@ -1,7 +1,5 @@
 //! `status`: how a rollout stands, and waiting for its end.
 
-use std::time::Duration;
-
 use api::{ConditionStatus, Target};
 use futures::StreamExt as _;
 use kube::api::DynamicObject;
@@ -9,9 +7,10 @@ use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use plan::keys::condition;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::args::output::Format;
-use crate::args::time::limit;
+use crate::args::time::Limit;
 use crate::args::{Goal, StatusArguments};
 use crate::at_step::{self, AtStep, Rest};
 use crate::bar::bar;
@@ -28,14 +27,25 @@ use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
 use crate::verbs::subject::Subject;
 
-pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Result<Code, Failure> {
+/// The limit is that of the wait for all Deployments that were named.
+pub(crate) async fn status(
+    subject: &Subject,
+    arguments: &StatusArguments,
+    limit: Option<Limit>,
+) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
-    let mut lines = Lines { format: arguments.output.format, is_once: !arguments.watch, ..Lines::new() };
-    if arguments.watch {
-        return wait(cluster, deployment, arguments.goal, limit(arguments.timeout), &mut lines).await;
+    let mut lines =
+        Lines { format: arguments.output.format.clone(), is_once: !arguments.watch, ..Lines::new() };
+    // With several names, one may have taken all the time; the others have ended or not.
+    let over = limit.filter(|limit| limit.end <= Instant::now());
+    if arguments.watch && over.is_none() {
+        return wait(cluster, deployment, arguments.goal, limit, &mut lines).await;
     }
     let stand = Stand::find(cluster, deployment, arguments.goal).await?;
     lines.show(deployment, &stand)?;
+    if let (Some(limit), None) = (over, stand.end) {
+        return lines.end_late(limit);
+    }
     lines.end()?;
     // What has not ended has not failed either: the text shows how far it is.
     Ok(stand.end.or(stand.rest().map(Rest::code)).unwrap_or(Code::Done))
@@ -170,23 +180,25 @@ pub(crate) async fn wait(
     cluster: &Cluster,
     deployment: &Deployment,
     goal: Goal,
-    timeout: Option<Duration>,
+    limit: Option<Limit>,
     lines: &mut Lines,
 ) -> Result<Code, Failure> {
     let ended = follow(cluster, deployment, goal, lines);
-    let code = match timeout {
+    let code = match limit {
         None => ended.await,
-        Some(timeout) => match tokio::time::timeout(timeout, ended).await {
+        Some(limit) => match tokio::time::timeout_at(limit.end, ended).await {
             Ok(ended) => ended,
-            Err(_) => {
-                lines.end()?;
-                tell(&format!("error: timed out after {timeout:?}; the rollout continues"));
-                return Ok(Code::Unfinished);
-            }
+            Err(_) => return lines.end_late(limit),
         },
     }?;
     lines.end()?;
     Ok(code)
+}
+
+/// The rollout has not ended within the time limit.
+fn late(limit: Limit) -> Code {
+    tell(&format!("error: timed out after {:?}; the rollout continues", limit.timeout));
+    Code::Unfinished
 }
 
 async fn follow(
@@ -264,11 +276,13 @@ pub(crate) struct Lines {
     is_once: bool,
     last: String,
     has_bar: bool,
+    /// What programs get at the end.
+    result: Option<(String, Value)>,
 }
 
 impl Lines {
     pub(crate) fn new() -> Self {
-        Self { format: None, is_once: false, last: String::new(), has_bar: false }
+        Self { format: None, is_once: false, last: String::new(), has_bar: false, result: None }
     }
 
     fn show(&mut self, deployment: &Deployment, stand: &Stand) -> Result<(), Failure> {
@@ -280,11 +294,12 @@ impl Lines {
             return Ok(());
         }
         self.last.clone_from(&message);
-        let name = deployment.full_name();
         match self.format {
-            // A name shows nothing of progress, so it stands once, at the end.
-            Some(Format::Name) if stand.end.is_none() => Ok(()),
-            Some(format) => document(format, &stand_document(&name, stand), &[name]),
+            Some(_) => {
+                let name = deployment.full_name();
+                self.result = Some((name.clone(), stand_document(&name, stand)));
+                Ok(())
+            }
             None if stand.end == Some(Code::Failed) => {
                 self.end()?;
                 tell(&format!("error: {message}"));
@@ -302,9 +317,21 @@ impl Lines {
         }
     }
 
-    /// Takes the bar away.
+    /// Takes the bar away. Programs get the one document of the wait.
     fn end(&mut self) -> Result<(), Failure> {
+        if let (Some(format), Some((name, result))) = (&self.format, self.result.take()) {
+            return document(format, &result, &[name]);
+        }
         if std::mem::take(&mut self.has_bar) { erase() } else { Ok(()) }
+    }
+
+    /// The end of the time limit.
+    fn end_late(&mut self, limit: Limit) -> Result<Code, Failure> {
+        if let Some(code) = self.result.as_mut().and_then(|(_, result)| result.get_mut("exitCode")) {
+            *code = Code::Unfinished.number().into();
+        }
+        self.end()?;
+        Ok(late(limit))
     }
 }
 
