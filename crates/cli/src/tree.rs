@@ -237,6 +237,7 @@ mod tests {
     use plan::keys::REVISION;
 
     use super::*;
+    use crate::args::output::Format;
     use crate::pinned::samples;
 
     fn set(number: i64, size: i64) -> Value {
@@ -266,6 +267,25 @@ mod tests {
         let text = tree.text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
         assert!(text.contains("└─ web-1"), "{text}");
         assert!(text.contains("2 older revisions"), "{text}");
+    }
+
+    #[test]
+    fn the_wide_table_has_addresses_and_the_other_one_may_have_no_headings() {
+        let pod = json!({
+            "metadata": {"name": "web-h6-x", "ownerReferences": [{"controller": true, "uid": samples::set(6, 1)["metadata"]["uid"]}]},
+            "spec": {"containers": [{"name": "a"}], "nodeName": "node-1"},
+            "status": {"phase": "Running", "podIP": "10.0.0.1"},
+        });
+        let tree = Tree::new(samples::pinned(), vec![samples::set(6, 1)], &[pod], 3);
+        let text = |format: Option<Format>, no_headers| {
+            tree.text(jiff::Timestamp::UNIX_EPOCH, &Tabular { format, no_headers })
+        };
+        let wide = text(Some(Format::Wide), false);
+        assert_eq!(cells(&wide, "web-h6-x").get(5..), Some(&["10.0.0.1", "node-1"][..]), "{wide}");
+        assert_eq!(cells(&wide, "NAME ").get(5..), Some(&["IP", "NODE", "INFO"][..]), "{wide}");
+        let narrow = text(None, false);
+        assert!(!narrow.contains("10.0.0.1") && narrow.contains("\nNAME "), "{narrow}");
+        assert!(!text(None, true).contains("\nNAME "));
     }
 
     fn cells<'a>(text: &'a str, name: &str) -> Vec<&'a str> {

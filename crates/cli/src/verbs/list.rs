@@ -135,4 +135,17 @@ mod tests {
             assert_eq!(status(&held), "Blocked: ImagePull");
         }
     }
+
+    #[test]
+    fn the_wide_table_has_a_cell_for_each_heading() {
+        let mut deployment = samples::pinned();
+        deployment.body["spec"]["selector"] = json!({"matchLabels": {"app": "web"}});
+        let cells = row(&deployment, jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(cells.len(), HEADINGS.len());
+        let cell = |heading: &str| HEADINGS.iter().position(|it| *it == heading).map(|at| cells[at].as_str());
+        assert_eq!(cell("IMAGES"), Some("app:7"));
+        assert_eq!(cell("CONTAINERS"), Some("app"));
+        assert_eq!(cell("SELECTOR"), Some("app=web"));
+        assert_eq!(HEADINGS[HEADINGS.len() - WIDE], "CONTAINERS");
+    }
 }

@@ -327,11 +327,17 @@ impl Lines {
 
     /// The end of the time limit.
     fn end_late(&mut self, limit: Limit) -> Result<Code, Failure> {
-        if let Some(code) = self.result.as_mut().and_then(|(_, result)| result.get_mut("exitCode")) {
-            *code = Code::Unfinished.number().into();
-        }
+        let code = late(limit);
+        self.mark(code);
         self.end()?;
-        Ok(late(limit))
+        Ok(code)
+    }
+
+    /// Gives the result another exit code than its stand has.
+    fn mark(&mut self, code: Code) {
+        if let Some(known) = self.result.as_mut().and_then(|(_, result)| result.get_mut("exitCode")) {
+            *known = code.number().into();
+        }
     }
 }
 
