@@ -86,6 +86,7 @@ async fn several_at_once(world: World) -> Outcome {
         world.create(&Manifest::new(name, 1)).await?;
         world.complete(name).await?;
     }
+    world.patch("web", &json!({"metadata": {"labels": {"app": "web"}}})).await?;
     let (group, _) = world.flavour.api_version().split_once('/').unwrap_or_default();
     let full = |name: &str| format!("deployment.{group}/{name}");
     let each = |words: &str| format!("{} {words}\n{} {words}\n", full("api"), full("web"));
@@ -106,6 +107,8 @@ async fn several_at_once(world: World) -> Outcome {
     let is_there = fields.as_array().into_iter().flatten().any(|entry| entry["manager"] == "release");
     ensure(is_there, "the field manager", &fields)?;
     expect(&tool, "resume web", DONE, "resumed").await?;
+    expect(&tool, "set image api app=app:v2", DONE, "image updated").await?;
+    world.observed("api").await?;
     expect(&tool, "status web api --timeout=30s", PAUSED, "paused").await?;
     let manifest = Manifest::new("api", 1).json(world.flavour).to_string();
     let resumed = tool.output(&["resume", "-f", "-"], &manifest).await?;
