@@ -50,8 +50,7 @@ where
     }
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
-        let uri = request.uri().to_string();
-        let request_line = format!("{} {}{}", request.method(), self.server, uri.trim_end_matches('?'));
+        let asked = asked(&self.server, request.method().as_str(), &request.uri().to_string());
         let since = Instant::now();
         let answer = self.inner.call(request);
         Box::pin(async move {
@@ -60,10 +59,15 @@ where
                 Ok(answer) => answer.status().to_string(),
                 Err(error) => format!("failed ({error})"),
             };
-            tell(&format!("{request_line} {outcome} in {} milliseconds", since.elapsed().as_millis()));
+            tell(&format!("{asked} {outcome} in {} milliseconds", since.elapsed().as_millis()));
             answer
         })
     }
+}
+
+/// A request in words. The client ends some paths with a `?` and no query.
+fn asked(server: &str, method: &str, path: &str) -> String {
+    format!("{method} {server}{}", path.trim_end_matches('?'))
 }
 
 #[cfg(test)]
@@ -76,8 +80,18 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_request_has_its_whole_address() {
+        let path = "/apis/apps/v1/deployments";
+        assert_eq!(
+            asked("https://host:6443", "GET", &format!("{path}?")),
+            format!("GET https://host:6443{path}")
+        );
+        assert_eq!(asked("http://[::1]", "PATCH", "/x?dryRun=All"), "PATCH http://[::1]/x?dryRun=All");
+    }
+
     #[tokio::test]
-    async fn the_answer_passes_through_the_log() {
+    async fn the_answer_of_the_server_stays_as_it_is() {
         let server = service_fn(|request: Request<()>| {
             let is_known = request.uri() == "/apis";
             let mut answer = Response::new(());
