@@ -21,7 +21,7 @@ use clap::Parser as _;
 
 use args::{Arguments, Command};
 use commands::print::print;
-use commands::{crd, lint, probe, run, sandbox, shadow};
+use commands::{crd, probe, run, sandbox, shadow};
 use serve::logging;
 
 #[doc(hidden)]
@@ -41,7 +41,7 @@ enum Failure {
     #[error(transparent)]
     Probe(#[from] probe::ProbeError),
     #[error(transparent)]
-    Lint(#[from] lint::LintError),
+    Lint(#[from] cli::LintError),
     #[error(transparent)]
     Schema(#[from] crd::SchemaError),
     #[error(transparent)]
@@ -72,10 +72,10 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Command::Shadow(arguments) => shadow::run(arguments).await?,
             Command::Crd(arguments) => print(&crd::print(arguments).await?)?,
             Command::Lint(arguments) => {
-                let verdict = lint::run(arguments)?;
+                let verdict = cli::lint(arguments)?;
                 print(&verdict.out)?;
                 eprint!("{}", cli::visible(&verdict.err));
-                return Ok(ExitCode::from(verdict.code));
+                return Ok(verdict.code.into());
             }
             Command::Probe(arguments) => print(&probe::run(arguments).await?)?,
             Command::Version => print(concat!("rollwright ", env!("CARGO_PKG_VERSION"), "\n"))?,

@@ -8,8 +8,6 @@ mod selector;
 mod shadow;
 mod values;
 
-use std::path::PathBuf;
-
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use client::ClientArguments;
@@ -45,7 +43,7 @@ pub(crate) enum Command {
     /// Print the CustomResourceDefinition.
     Crd(CrdArguments),
     /// Check manifests offline, as the API server would; exit with 1 if it would refuse one.
-    Lint(LintArguments),
+    Lint(cli::LintArguments),
     /// Wait until a URL, such as another operator's /readyz, answers with 200.
     Probe(ProbeArguments),
     /// Print the version.
@@ -80,30 +78,6 @@ pub(crate) struct CrdArguments {
     /// Take the schema of the pod template from the cluster, so that it has all of the cluster's pod fields.
     #[arg(long)]
     pub(crate) from_cluster: bool,
-}
-
-/// `rollwright lint`.
-#[derive(Debug, Args)]
-pub(crate) struct LintArguments {
-    /// A YAML or JSON file, a directory with .yaml, .yml, and .json files (subdirectories are skipped), or -
-    /// for standard input. May be repeated.
-    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true, num_args = 1..)]
-    pub(crate) files: Vec<PathBuf>,
-    /// Format of the findings.
-    #[arg(short = 'o', long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) output: LintOutput,
-    /// Also check apps/v1 Deployments, as if their apiVersion were rollwright.dev/v1.
-    #[arg(long)]
-    pub(crate) include_apps: bool,
-}
-
-/// Form of what `rollwright lint` finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LintOutput {
-    /// A line each: FILE:LINE: NAME: MESSAGE.
-    Text,
-    /// One JSON array.
-    Json,
 }
 
 /// `rollwright probe`.

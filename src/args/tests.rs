@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use std::time::Duration;
 
 use lease::Timings;

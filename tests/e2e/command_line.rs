@@ -11,6 +11,7 @@ use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both plan_is_what_happens,
+    both several_at_once,
     ours hostile_text_is_visible because "both APIs share what prints it",
     ours a_pin_leaves_the_template because "apps/v1 has no pin",
     ours two_of_one_name because "one of ours beside one of apps/v1",
@@ -76,6 +77,52 @@ async fn hostile_text_is_visible(world: World) -> Outcome {
         shown += usize::from(all.contains("{202e}") || all.contains("\\u202e"));
     }
     ensure(shown >= 8, "many commands show the text", shown)
+}
+
+/// Names, a selector, and a manifest choose several; each is tried, and a dry run changes none.
+async fn several_at_once(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    for name in ["web", "api"] {
+        world.create(&Manifest::new(name, 1)).await?;
+        world.complete(name).await?;
+    }
+    world.patch("web", &json!({"metadata": {"labels": {"app": "web"}}})).await?;
+    let (group, _) = world.flavour.api_version().split_once('/').unwrap_or_default();
+    let full = |name: &str| format!("deployment.{group}/{name}");
+    let each = |words: &str| format!("{} {words}\n{} {words}\n", full("api"), full("web"));
+    let dry = expect(&tool, "pause --all --dry-run=server", DONE, "").await?;
+    same("each has its line", dry.stdout, each("paused (server dry run)"))?;
+    let dry = expect(&tool, "pause -l app=web --dry-run=client -o jsonpath={.spec.paused}", DONE, "").await?;
+    same("the object as it would be", dry.stdout.as_str(), "true")?;
+    ensure(!world.get("web").await?.value["spec"]["paused"].is_boolean(), "not paused", "web")?;
+
+    let paused =
+        expect(&tool, "pause nobody web api --field-manager=release", FAILED, "\"nobody\" not found").await?;
+    same(
+        "the others are paused",
+        paused.stdout,
+        format!("{} paused\n{} paused\n", full("web"), full("api")),
+    )?;
+    let fields = world.get("web").await?.value["metadata"]["managedFields"].clone();
+    let is_there = fields.as_array().into_iter().flatten().any(|entry| entry["manager"] == "release");
+    ensure(is_there, "the field manager", &fields)?;
+    expect(&tool, "resume web", DONE, "resumed").await?;
+    expect(&tool, "set image api app=app:v2", DONE, "image updated").await?;
+    world.observed("api").await?;
+    expect(&tool, "status web api --timeout=30s", PAUSED, "paused").await?;
+    let manifest = Manifest::new("api", 1).json(world.flavour).to_string();
+    let resumed = tool.output(&["resume", "-f", "-"], &manifest).await?;
+    same("the one of the manifest", resumed.stdout, format!("{} resumed\n", full("api")))?;
+    expect(&tool, "status web api --timeout=30s", DONE, "successfully rolled out").await?;
+    expect(&tool, "restart -l app=nothing", DONE, "No Deployments found.").await?;
+    expect(&tool, "pause webb", Some(5), "did you mean web?").await?;
+    let shown = expect(&tool, "list --no-headers -o custom-columns=N:.name,P:.phase", DONE, "").await?;
+    ensure(
+        shown.stdout.lines().all(|line| line.ends_with("   Complete")),
+        "columns without a heading",
+        &shown,
+    )?;
+    expect(&tool, "list -v=6", DONE, " 200 OK in ").await.map(drop)
 }
 
 /// The steps of a plan touch nothing, and name the ReplicaSet that is created then.

@@ -110,6 +110,10 @@ async fn a_session_with_every_verb(world: World) -> Outcome {
         "set env web",
         "set resources web --limits=cpu=much",
         "scale web",
+        "pause",
+        "pause wbe",
+        "get deploymnt/web",
+        "get web -o jsonpath={.message",
         "frobnicate web",
     ];
     session.each(&wrong).await?;

@@ -1,17 +1,14 @@
 //! The built-in kinds that an in-memory cluster serves: `ReplicaSet` and Pod, with the checks that an operator of
 //! Deployments can run into.
 //!
-//! A pod spec has hundreds of rules on the server. Here are those on what every pod has:
-//! containers, their names and images, pull and restart policies, labels. What a rule that is not
-//! here would refuse, passes.
+//! Of a pod spec, they check what `pod_spec.rs` names, and of its metadata the labels.
 
 use serde_json::{Map, Value, json};
 
 use crate::cause::Cause;
+use crate::pod_spec::pod_spec;
 use crate::template::default_pod_template;
 use crate::{metadata, names};
-
-const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 
 /// Fills in what the server would store for a `ReplicaSet`.
 pub fn default_replica_set(set: &mut Value) {
@@ -131,59 +128,6 @@ fn pod_template(template: &Value, found: &mut Vec<Cause>) {
     }
 }
 
-fn pod_spec(spec: &Value, path: &str, found: &mut Vec<Cause>) {
-    let list = |name: &str| spec.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let containers = list("containers");
-    if containers.is_empty() {
-        found.push(Cause::required(format!("{path}.containers"), ""));
-    }
-    let mut taken = Vec::new();
-    for (name, containers) in [("containers", containers), ("initContainers", list("initContainers"))] {
-        for (i, one) in containers.iter().enumerate() {
-            let path = format!("{path}.{name}[{i}]");
-            container(one, &path, found);
-            let name = at(one, "/name");
-            if taken.contains(&name) {
-                found.push(Cause::duplicate(format!("{path}.name"), name));
-            }
-            taken.push(name);
-        }
-    }
-    choice(spec, "restartPolicy", path, &["Always", "OnFailure", "Never"], found);
-    choice(spec, "dnsPolicy", path, &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], found);
-}
-
-fn container(container: &Value, path: &str, found: &mut Vec<Cause>) {
-    let text = |name: &str| container.get(name).and_then(Value::as_str).unwrap_or_default();
-    let name = text("name");
-    if name.is_empty() {
-        found.push(Cause::required(format!("{path}.name"), ""));
-    } else {
-        let wrong = names::dns_label(name);
-        found.extend(wrong.iter().map(|why| Cause::invalid(format!("{path}.name"), &json!(name), why)));
-    }
-    if text("image").is_empty() {
-        found.push(Cause::required(format!("{path}.image"), ""));
-    }
-    let policies = ["File", "FallbackToLogsOnError"];
-    choice(container, "terminationMessagePolicy", path, &policies, found);
-    choice(container, "imagePullPolicy", path, &PULL_POLICIES, found);
-}
-
-/// Checks a text that has a default, so it is there.
-fn choice(holder: &Value, name: &str, path: &str, supported: &[&str], found: &mut Vec<Cause>) {
-    let value = at(holder, &format!("/{name}"));
-    let field = format!("{path}.{name}");
-    match value.as_str() {
-        None | Some("") => found.push(Cause::required(field, "")),
-        Some(text) if supported.contains(&text) => {}
-        Some(_) => {
-            let supported: Vec<String> = supported.iter().map(|&name| name.to_owned()).collect();
-            found.push(Cause::not_supported(field, value, &supported));
-        }
-    }
-}
-
 fn not_negative(value: i64, field: &str, found: &mut Vec<Cause>) {
     if value < 0 {
         found.push(Cause::invalid(field, &json!(value), "must be greater than or equal to 0"));
@@ -289,6 +233,6 @@ fn values_of(term: &Value) -> &[Value] {
     term.get("values").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
+pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
     value.pointer(pointer).unwrap_or(&Value::Null)
 }

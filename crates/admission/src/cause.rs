@@ -26,6 +26,8 @@ pub enum Reason {
     TooLong,
     /// A list or map with too many entries.
     TooMany,
+    /// A name of something that is not there.
+    NotFound,
 }
 
 impl Reason {
@@ -41,6 +43,7 @@ impl Reason {
             Self::Forbidden => "FieldValueForbidden",
             Self::TooLong => "FieldValueTooLong",
             Self::TooMany => "FieldValueTooMany",
+            Self::NotFound => "FieldValueNotFound",
         }
     }
 
@@ -53,6 +56,7 @@ impl Reason {
             Self::Forbidden => "Forbidden",
             Self::TooLong => "Too long",
             Self::TooMany => "Too many",
+            Self::NotFound => "Not found",
         }
     }
 
@@ -133,6 +137,10 @@ impl Cause {
         let supported: Vec<String> = supported.iter().map(|name| go_text::quoted(name)).collect();
         let detail = format!("supported values: {}", supported.join(", "));
         Self::new(Reason::NotSupported, field, Some(&shown(value)), &detail)
+    }
+
+    pub(crate) fn not_found(field: impl Into<String>, value: &Value) -> Self {
+        Self::new(Reason::NotFound, field, Some(&shown(value)), "")
     }
 
     pub(crate) fn too_long(field: impl Into<String>, max: u64) -> Self {

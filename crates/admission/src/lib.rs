@@ -54,6 +54,8 @@ pub mod lint;
 mod lists;
 pub mod metadata;
 pub mod names;
+mod nearest;
+mod pod_spec;
 mod prune;
 mod quantity;
 mod rules;
@@ -65,6 +67,7 @@ use serde_json::Value;
 
 pub use cause::{Cause, Reason, invalid, undecodable};
 pub use crd::Crd;
+pub use nearest::nearest;
 pub use prune::{default, prune};
 pub use schema::{Schema, SchemaError};
 pub use strict::{FieldValidation, duplicate_fields, patch_refused, strict_error};

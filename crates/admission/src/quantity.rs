@@ -16,17 +16,32 @@ const DECIMAL: [(&str, i32); 10] =
 
 /// Brings a quantity into the server's spelling. What is no quantity, or too large for this crate, stays.
 pub(crate) fn canonicalize(value: &mut Value) {
-    let text = match &*value {
-        Value::String(text) => text.trim().to_owned(),
-        Value::Number(number) => number.to_string(),
-        _ => return,
-    };
-    if let Some(text) = canonical(&text) {
+    if let Some(text) = text(value).and_then(|text| canonical(&text)) {
         *value = Value::from(text);
     }
 }
 
+/// A quantity in thousandths; `None` if it is none, or too large for this crate.
+pub(crate) fn amount(value: &Value) -> Option<i128> {
+    read(&text(value)?).map(|(_, thousandths)| thousandths)
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
 fn canonical(text: &str) -> Option<String> {
+    let (style, thousandths) = read(text)?;
+    let style = if style == Style::Binary && thousandths.abs() < 1_024_000 { Style::Decimal } else { style };
+    Some(if style == Style::Binary { binary(thousandths) } else { decimal(thousandths, style) })
+}
+
+/// How a quantity is spelled, and how much it is: in thousandths, rounded away from zero, since the server keeps no more.
+fn read(text: &str) -> Option<(Style, i128)> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -43,10 +58,7 @@ fn canonical(text: &str) -> Option<String> {
     } else {
         ten += power;
     }
-    // In thousandths, rounded away from zero: the server keeps no more.
-    let thousandths = scaled(mantissa, ten + 3)?;
-    let style = if style == Style::Binary && thousandths.abs() < 1_024_000 { Style::Decimal } else { style };
-    Some(if style == Style::Binary { binary(thousandths) } else { decimal(thousandths, style) })
+    Some((style, scaled(mantissa, ten + 3)?))
 }
 
 fn style(suffix: &str) -> Option<(Style, i32)> {

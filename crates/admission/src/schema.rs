@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use crate::nearest;
 use crate::rules::Rule;
 
 /// Why a schema cannot be used.
@@ -166,6 +167,20 @@ impl Schema {
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&Self> {
         self.properties.get(name)
+    }
+
+    /// The name of the property that is spelled most like an unknown one, which has this path.
+    pub(crate) fn like(&self, path: &str) -> Option<&str> {
+        let (holder, name) = path.rsplit_once('.').unwrap_or(("", path));
+        let mut schema = self;
+        for part in holder.split('.').filter(|part| !part.is_empty()) {
+            let mut indices = part.split('[');
+            schema = schema.entry(indices.next()?)?;
+            for _ in indices {
+                schema = schema.items.as_deref()?;
+            }
+        }
+        nearest(name, schema.properties.keys().map(String::as_str))
     }
 
     /// The schema of an entry of an object: of the property, or of additional ones.

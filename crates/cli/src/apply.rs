@@ -3,12 +3,11 @@
 
 use kube::Client;
 use kube::api::{Patch, PatchParams};
-use plan::Flavour;
 use serde_json::Value;
 
 use crate::cluster::{Cluster, Deployment, FIELD_MANAGER, body};
 use crate::failure::Failure;
-use crate::name;
+use crate::manifests;
 
 /// Why a manifest was not applied.
 #[derive(Debug, thiserror::Error)]
@@ -34,17 +33,7 @@ pub async fn apply(client: Client, namespace: &str, manifest: &str) -> Result<Ve
 
 /// A Deployment as the server has it after an apply, with its defaults, or would have it after one.
 pub(crate) async fn applied(cluster: &Cluster, object: &Value, dry_run: bool) -> Result<Deployment, Failure> {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    let all = [Flavour::Rollwright, Flavour::AppsV1];
-    let flavour = all.into_iter().find(|flavour| flavour.api_version() == version);
-    let flavour = flavour.ok_or_else(|| {
-        Failure::Usage(format!("apiVersion \"{version}\" must be rollwright.dev/v1 or apps/v1"))
-    })?;
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    if name.is_empty() {
-        return Err(Failure::Usage("metadata.name: a Deployment needs a name".to_owned()));
-    }
-    let name = name::of_object("Deployment", name)?;
+    let (flavour, name) = manifests::identity(object)?;
     let params = PatchParams { dry_run, ..PatchParams::apply(FIELD_MANAGER).force() };
     let patched = cluster.deployments(flavour).patch(name, &params, &Patch::Apply(object)).await?;
     Ok(Deployment { flavour, body: body(patched) })

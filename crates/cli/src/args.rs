@@ -8,6 +8,7 @@ use crate::code::Code;
 use crate::state::States;
 
 pub(crate) mod connection;
+pub(crate) mod examples;
 pub(crate) mod output;
 pub(crate) mod own;
 pub(crate) mod pin;
@@ -15,20 +16,22 @@ pub(crate) mod promote;
 pub(crate) mod set;
 pub(crate) mod target;
 pub(crate) mod time;
+pub(crate) mod writing;
 
 use connection::Connection;
-use output::Output;
+use output::{Output, Tabular};
 use own::OwnVerb;
 use pin::PinArguments;
 use promote::PromoteArguments;
 use set::SetField;
-use target::Target;
+use target::{Several, Target, Targets};
 use time::time;
+use writing::Writing;
 
 /// Manage rollouts of Deployments, of rollwright.dev/v1 and apps/v1.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-rollwright", bin_name = "kubectl rollwright", version, max_term_width = 100)]
-#[command(after_help = Code::help())]
+#[command(help_template = examples::grouped(), after_help = Code::help())]
 pub struct Arguments {
     #[command(flatten)]
     pub(crate) connection: Connection,
@@ -42,19 +45,22 @@ pub(crate) enum Verb {
     #[command(flatten)]
     Rollout(RolloutVerb),
     /// The same verbs as in kubectl: rollout status, rollout undo, ...
-    #[command(name = "rollout")]
+    #[command(name = "rollout", after_help = examples::ROLLOUT)]
     Stock {
         #[command(subcommand)]
         verb: RolloutVerb,
     },
     /// Show a Deployment with its revisions, ReplicaSets, and pods.
+    #[command(after_help = examples::GET)]
     Get(GetArguments),
     /// Explain what a rollout waits for or what blocks it, and suggest the next command.
-    #[command(after_help = Code::help())]
-    Why(EditArguments),
+    #[command(after_help = examples::and_codes(examples::WHY))]
+    Why(WhyArguments),
     /// Show what the controller would do, step by step, until the rollout ends; changes nothing.
+    #[command(after_help = examples::PLAN)]
     Plan(PlanArguments),
     /// List Deployments of both APIs.
+    #[command(after_help = examples::LIST)]
     List(ListArguments),
     #[command(flatten)]
     Revision(RevisionVerb),
@@ -70,8 +76,10 @@ pub(crate) enum Verb {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SpecVerb {
     /// Set the number of pods.
+    #[command(after_help = examples::SCALE)]
     Scale(ScaleArguments),
     /// Change a field of the pod template.
+    #[command(after_help = examples::SET)]
     Set {
         #[command(subcommand)]
         field: SetField,
@@ -81,16 +89,22 @@ pub(crate) enum SpecVerb {
 /// Verbs about the revision that runs or is rolled out.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RevisionVerb {
-    /// Show how the declared revision differs from the one that runs, or from the last good one while nothing is rolled
-    /// out; the exit code is 0 either way.
+    /// Show how the declared revision differs from the one that runs.
+    ///
+    /// While nothing is rolled out, it is compared with the last good one. The exit code is 0 either way.
+    #[command(after_help = examples::DIFF)]
     Diff(DiffArguments),
     /// Remove spec.pin, so that the declared revision runs again.
+    #[command(after_help = examples::UNPIN)]
     Unpin(EditArguments),
     /// Ask the operator to run the declared revision again after it failed.
+    #[command(after_help = examples::RETRY)]
     Retry(EditArguments),
     /// Ask the operator to run the last good revision instead of the declared one.
+    #[command(after_help = examples::ABORT)]
     Abort(EditArguments),
     /// Ask the operator to end the wait at a step of the rollout.
+    #[command(after_help = examples::PROMOTE)]
     Promote(PromoteArguments),
 }
 
@@ -98,8 +112,10 @@ pub(crate) enum RevisionVerb {
 #[derive(Debug, Subcommand)]
 pub(crate) enum MoveVerb {
     /// Migrate a Deployment to rollwright.dev/v1 (or back) without restarting its pods.
+    #[command(after_help = examples::MIGRATE)]
     Migrate(crate::migrate::MigrateArguments),
     /// Replace the pods of a ReplicationController one by one.
+    #[command(after_help = examples::ROLLING_UPDATE)]
     RollingUpdate(crate::rolling_update::RollingUpdateArguments),
 }
 
@@ -107,17 +123,22 @@ pub(crate) enum MoveVerb {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RolloutVerb {
     /// Wait for a rollout to end; the exit code shows the outcome.
-    #[command(after_help = Code::help())]
+    #[command(after_help = examples::and_codes(examples::STATUS))]
     Status(StatusArguments),
     /// Show all revisions, one revision, or the difference between two.
+    #[command(after_help = examples::HISTORY)]
     History(HistoryArguments),
     /// Roll back to the previous revision, or to a given one.
+    #[command(after_help = examples::UNDO)]
     Undo(UndoArguments),
     /// Pause the rollout.
+    #[command(after_help = examples::PAUSE)]
     Pause(EditArguments),
     /// Resume a paused rollout.
+    #[command(after_help = examples::RESUME)]
     Resume(EditArguments),
     /// Replace all pods with new ones of the same template.
+    #[command(after_help = examples::RESTART)]
     Restart(EditArguments),
 }
 
@@ -125,7 +146,7 @@ pub(crate) enum RolloutVerb {
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) targets: Targets,
     /// Wait until the rollout ends.
     #[arg(long, short, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
     pub(crate) watch: bool,
@@ -163,7 +184,7 @@ pub(crate) struct GetArguments {
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     pub(crate) revisions: usize,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: Tabular,
 }
 
 /// `list`.
@@ -178,7 +199,7 @@ pub(crate) struct ListArguments {
     #[command(flatten)]
     pub(crate) states: States,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: Tabular,
 }
 
 /// `history`.
@@ -207,38 +228,35 @@ pub(crate) struct DiffArguments {
 #[derive(Debug, Args)]
 pub(crate) struct UndoArguments {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) targets: Targets,
     /// Revision to roll back to; 0 is the last good one if the declared revision failed, and otherwise the one before
     /// the revision that runs.
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) to_revision: i64,
     #[command(flatten)]
     pub(crate) pin: PinArguments,
-    /// Show what would change, without changing it.
-    #[arg(long, value_name = "WHERE", default_value = "none")]
-    pub(crate) dry_run: DryRun,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
     /// Wait until the rollback is rolled out, or all pods are of the pinned revision; exit codes as for status.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = Several::FLAGS, conflicts_with = "format")]
     pub(crate) wait: bool,
     /// How long to wait.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
     pub(crate) timeout: Duration,
 }
 
-/// Where a change is tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DryRun {
-    /// Make the change.
-    None,
-    /// Send nothing.
-    Client,
-    /// Let the API server check the change without storing it.
-    Server,
-}
-
-/// `pause`, `resume`, `restart`, `unpin`, `retry`, `abort`, `why`.
+/// `pause`, `resume`, `restart`, `unpin`, `retry`, `abort`.
 #[derive(Debug, Args)]
 pub(crate) struct EditArguments {
+    #[command(flatten)]
+    pub(crate) targets: Targets,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+}
+
+/// `why`.
+#[derive(Debug, Args)]
+pub(crate) struct WhyArguments {
     #[command(flatten)]
     pub(crate) target: Target,
     #[command(flatten)]
@@ -262,7 +280,7 @@ pub(crate) struct PlanArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ScaleArguments {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) targets: Targets,
     /// New number of pods.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i64).range(0..=i64::from(i32::MAX)))]
     pub(crate) replicas: i64,
@@ -270,7 +288,7 @@ pub(crate) struct ScaleArguments {
     #[arg(long, value_name = "COUNT")]
     pub(crate) current_replicas: Option<i64>,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) writing: Writing,
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use plan::Flavour;
 use serde_json::Value;
 
 use crate::args::connection::Connection;
+use crate::args::writing::{DryRun, Writing};
 pub(crate) use crate::deployment::{Deployment, kind_and_group};
 use crate::failure::Failure;
 use crate::name::Named;
@@ -23,6 +24,7 @@ pub(crate) const FIELD_MANAGER: &str = "rollwright-cli";
 const HINT: &str = "; list shows what there is";
 
 /// A connection and the namespace in which names are looked up.
+#[derive(Clone)]
 pub(crate) struct Cluster {
     pub(crate) client: Client,
     pub(crate) namespace: String,
@@ -150,7 +152,7 @@ impl Cluster {
 
     /// The failure of a name that neither API has, or the API that was named.
     pub(crate) fn not_found(&self, name: &str) -> Failure {
-        Failure::NotFound { name: name.to_owned(), namespace: self.namespace.clone(), hint: HINT }
+        Failure::NotFound { name: name.to_owned(), namespace: self.namespace.clone(), hint: HINT.to_owned() }
     }
 
     /// The same Deployment as it is now.
@@ -215,10 +217,13 @@ impl Cluster {
         &self,
         deployment: &Deployment,
         patch: &Patch<Value>,
-        dry_run: bool,
+        writing: &Writing,
     ) -> Result<Deployment, Failure> {
-        let params =
-            PatchParams { dry_run, field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let params = PatchParams {
+            dry_run: writing.dry_run == DryRun::Server,
+            field_manager: Some(writing.field_manager.clone()),
+            ..PatchParams::default()
+        };
         let patched = self.deployments(deployment.flavour).patch(deployment.name(), &params, patch).await?;
         Ok(Deployment { flavour: deployment.flavour, body: body(patched) })
     }
@@ -237,7 +242,7 @@ pub(crate) fn orphaning(uid: &str, version: &str) -> DeleteParams {
 }
 
 /// The selector of a Deployment as a query; that of its template where a Rollwright Deployment has none.
-fn label_selector(deployment: &Value) -> String {
+pub(crate) fn label_selector(deployment: &Value) -> String {
     let labels = |path: &str| deployment.pointer(path).and_then(Value::as_object);
     let mut terms = Vec::new();
     let selector = deployment.pointer("/spec/selector").filter(|selector| !selector.is_null());

@@ -35,7 +35,16 @@ impl Deadline {
         left: &str,
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let late = || Err(Failure::Late(format!("timed out after {:?}; {left}", self.timeout)));
-        self.hold(work).await.unwrap_or_else(late)
+        self.hold(work).await.unwrap_or_else(|| Err(self.late(left)))
+    }
+
+    /// Whether the time is over.
+    pub(crate) fn is_over(self) -> bool {
+        self.end.is_some_and(|end| end <= Instant::now())
+    }
+
+    /// That the time is over, and what is left undone.
+    pub(crate) fn late(self, left: &str) -> Failure {
+        Failure::Late(format!("timed out after {:?}; {left}", self.timeout))
     }
 }

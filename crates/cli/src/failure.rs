@@ -17,7 +17,7 @@ pub(crate) enum Failure {
     #[error("no kubeconfig can be used: {0}; name one with --kubeconfig or $KUBECONFIG")]
     Config(String),
     #[error("deployment \"{name}\" not found in namespace \"{namespace}\"{hint}")]
-    NotFound { name: String, namespace: String, hint: &'static str },
+    NotFound { name: String, namespace: String, hint: String },
     /// Something else than a Deployment does not exist.
     #[error("{0}")]
     Missing(String),

@@ -3,7 +3,7 @@
 use plan::Workload;
 
 /// The name of the end.
-const ALL: &str = "all";
+pub(crate) const ALL: &str = "all";
 
 /// A step that is named, counted from 0.
 pub(crate) struct Goal {

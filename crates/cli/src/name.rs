@@ -1,16 +1,51 @@
 //! Names of Deployments as people type them: `web`, `deploy/web`, `deployment.rollwright.dev/web`,
 //! `deployment web`.
 
-use admission::names;
+use std::fmt;
+
+use admission::{names, nearest};
 use plan::Flavour;
 
+use crate::cluster::kind_and_group;
 use crate::failure::Failure;
+
+/// Kinds in kubectl's spellings that are no Deployments. In front of a name, they are a mistake.
+const OTHERS: [&str; 17] = [
+    "po",
+    "pod",
+    "pods",
+    "rs",
+    "replicaset",
+    "replicasets",
+    "rc",
+    "replicationcontroller",
+    "replicationcontrollers",
+    "sts",
+    "statefulset",
+    "statefulsets",
+    "ds",
+    "daemonset",
+    "daemonsets",
+    "job",
+    "jobs",
+];
+/// The plain spellings of Deployments.
+const KINDS: [&str; 4] = ["deployment", "deployments", "deploy", "rwd"];
 
 /// A Deployment that was named, with its API if that was named, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) flavour: Option<Flavour>,
     pub(crate) name: String,
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.flavour {
+            Some(flavour) => write!(f, "{}/{}", kind_and_group(flavour), self.name),
+            None => f.write_str(&self.name),
+        }
+    }
 }
 
 /// Reads one or two words.
@@ -24,6 +59,31 @@ pub(crate) fn parse(words: &[String]) -> Result<Named, Failure> {
         [_, second] => Err(Failure::Usage(format!("one Deployment at a time: what is \"{second}\"?"))),
         _ => Err(Failure::Usage("name a Deployment, for example web or deployment.apps/web".to_owned())),
     }
+}
+
+/// Reads names, maybe after a kind that all of them have.
+pub(crate) fn parse_several(words: &[String]) -> Result<Vec<Named>, Failure> {
+    let (kind, names) = match words {
+        [kind, names @ ..] if !names.is_empty() && (is_kind(kind) || OTHERS.contains(&kind.as_str())) => {
+            (kind.as_str(), names)
+        }
+        [] => return parse(words).map(|one| vec![one]),
+        _ => ("deployment", words),
+    };
+    let is_bare = names.len() == words.len();
+    names
+        .iter()
+        .map(|word| match word.split_once('/') {
+            Some((kind, name)) if is_bare => named(kind, name),
+            Some(_) => Err(Failure::Usage(format!("\"{word}\" has a kind already; leave \"{kind}\" out"))),
+            None => named(kind, word),
+        })
+        .collect()
+}
+
+/// Whether a word is a spelling of a kind of Deployments.
+pub(crate) fn is_kind(word: &str) -> bool {
+    flavour(word).is_ok()
 }
 
 fn named(kind: &str, name: &str) -> Result<Named, Failure> {
@@ -54,7 +114,7 @@ fn valid<'a>(kind: &str, name: &'a str, wrong: &[String]) -> Result<&'a str, Fai
 }
 
 /// The API that a kind names; none if it could be both.
-fn flavour(kind: &str) -> Result<Option<Flavour>, Failure> {
+pub(crate) fn flavour(kind: &str) -> Result<Option<Flavour>, Failure> {
     let kind = kind.to_ascii_lowercase();
     let (resource, group) = kind.split_once('.').unwrap_or((&kind, ""));
     let group = group.strip_prefix("v1.").unwrap_or(group);
@@ -64,10 +124,14 @@ fn flavour(kind: &str) -> Result<Option<Flavour>, Failure> {
             Ok(Some(Flavour::Rollwright))
         }
         ("deploy" | "deployment" | "deployments", "apps") => Ok(Some(Flavour::AppsV1)),
-        _ => Err(Failure::Usage(format!(
-            "\"{kind}\" is no Deployment; write deployment/NAME, deployment.rollwright.dev/NAME or \
-             deployment.apps/NAME"
-        ))),
+        _ => {
+            let like = nearest(resource, KINDS).filter(|_| !OTHERS.contains(&resource));
+            let like = like.map_or_else(String::new, |like| format!(" (did you mean {like}?)"));
+            Err(Failure::Usage(format!(
+                "\"{kind}\" is no Deployment{like}; write deployment/NAME, deployment.rollwright.dev/NAME or \
+                 deployment.apps/NAME"
+            )))
+        }
     }
 }
 
@@ -102,6 +166,18 @@ mod tests {
         {
             assert_eq!(parsed(wrong), None, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_misspelled_kind_is_recognized() {
+        let refused = |kind: &str| flavour(kind).err().map(|failure| failure.to_string()).unwrap_or_default();
+        assert!(
+            refused("deploymnt")
+                .starts_with("\"deploymnt\" is no Deployment (did you mean deployment?); write ")
+        );
+        assert!(refused("deploy.app").starts_with("\"deploy.app\" is no Deployment (did you mean deploy?)"));
+        assert!(refused("pod").starts_with("\"pod\" is no Deployment; write "));
+        assert!(refused("rc").starts_with("\"rc\" is no Deployment; write "));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
@@ -65,26 +66,43 @@ fn write(text: &str) -> Result<(), Failure> {
 }
 
 /// Prints a document for programs; names are one a line.
-pub(crate) fn document(format: Format, document: &Value, names: &[String]) -> Result<(), Failure> {
+pub(crate) fn document(format: &Format, document: &Value, names: &[String]) -> Result<(), Failure> {
     match format {
-        Format::Json => print(&json(document)),
+        Format::Json => print(&json(&format!("{document:#}\n"))),
         Format::Yaml => {
             let yaml = yaml(document)?;
             // YAML has no plain form for some of these characters, and JSON is YAML.
-            print(&if yaml.chars().any(is_deceptive) { json(document) } else { yaml })
+            let text = if yaml.chars().any(is_deceptive) { json(&format!("{document:#}\n")) } else { yaml };
+            let is_first = !HAS_YAML.swap(true, Ordering::Relaxed);
+            print(&if is_first { text } else { format!("---\n{text}") })
         }
         Format::Name => print(&names.iter().map(|name| format!("{name}\n")).collect::<String>()),
+        Format::JsonPath(template) => print(&template.render(document)),
+        Format::Columns(columns) => print(&columns.table(document)),
+        // A verb with a wide table prints it.
+        Format::Wide => Ok(()),
     }
 }
 
-/// A document as JSON, in which what could deceive on a terminal is written as JSON escapes it: programs read the same.
-fn json(document: &Value) -> String {
+/// Prints one of many documents that follow each other: of JSON, each has a line.
+pub(crate) fn event(format: &Format, value: &Value, names: &[String]) -> Result<(), Failure> {
+    match format {
+        Format::Json => print(&json(&format!("{value}\n"))),
+        _ => document(format, value, names),
+    }
+}
+
+/// Whether a document of YAML was printed: the next one begins with a separator.
+static HAS_YAML: AtomicBool = AtomicBool::new(false);
+
+/// Text of JSON, in which what could deceive on a terminal is written as JSON escapes it: programs read the same.
+fn json(text: &str) -> String {
     let escape = |letter: char| match letter {
         '\n' => letter.to_string(),
         _ if is_deceptive(letter) => format!("\\u{:04x}", u32::from(letter)),
         _ => letter.to_string(),
     };
-    format!("{document:#}\n").chars().map(escape).collect()
+    text.chars().map(escape).collect()
 }
 
 /// A document as YAML.
@@ -158,7 +176,7 @@ mod tests {
     #[test]
     fn a_document_says_the_same_to_programs() {
         let deceptive = json!({"message": "a\u{9b}\u{7f}\u{202e}b \u{e4} \"\\", "key\u{2067}": "\u{1b}"});
-        let text = json(&deceptive);
+        let text = json(&deceptive.to_string());
         assert_eq!(visible(&text), text);
         assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(deceptive.clone()));
         assert_eq!(serde_saphyr::from_str::<Value>(&text).ok(), Some(deceptive));

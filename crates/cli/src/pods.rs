@@ -14,6 +14,8 @@ pub(crate) struct Pod {
     pub(crate) containers: usize,
     pub(crate) restarts: i64,
     pub(crate) created: String,
+    pub(crate) ip: Option<String>,
+    pub(crate) node: Option<String>,
     /// Why it is not ready, if the pod itself shows it.
     pub(crate) why: Option<String>,
 }
@@ -30,8 +32,14 @@ pub(crate) fn read(pod: &Value) -> Pod {
         containers: list(pod, "/spec/containers").len(),
         restarts,
         created: text(pod, "/metadata/creationTimestamp").to_owned(),
+        ip: known(text(pod, "/status/podIP")),
+        node: known(text(pod, "/spec/nodeName")),
         why: why(pod),
     }
+}
+
+fn known(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// The column STATUS of kubectl.

@@ -1,7 +1,7 @@
 //! How the cluster is reached: by which kubeconfig and which flags, and with how much patience.
 
 mod address;
-mod kubeconfig;
+pub(crate) mod kubeconfig;
 mod patience;
 #[cfg(test)]
 mod tests;
@@ -13,11 +13,13 @@ use http::HeaderValue;
 use kube::config::KubeConfigOptions;
 use kube::{Client, Config};
 use serde_json::Value;
+use tower::Layer as _;
 
 use crate::args::connection::Connection;
 use crate::code::Code;
 use crate::failure::{Failure, explain};
 use crate::name;
+use crate::request_log::{self, RequestLog};
 use kubeconfig::Source;
 use patience::Patience;
 use unserved::Place;
@@ -39,9 +41,15 @@ pub(crate) async fn reach(connection: &Connection) -> Result<Reached, Failure> {
     let is_without_authority = config.root_cert.is_none();
     let server = place.to_string();
     let inner = Client::try_from(config).map_err(|error| failed(is_without_authority, &server, &error))?;
+    let log = RequestLog { server: place.server.clone() };
     let patience = Patience::new(inner, Arc::new(place), connection.request_timeout);
     let service = tower::service_fn(move |request| patience.clone().send(request));
-    Ok(Reached { client: Client::new(service, namespace.clone()), namespace, server })
+    let client = if connection.verbosity >= request_log::REQUESTS {
+        Client::new(log.layer(service), namespace.clone())
+    } else {
+        Client::new(service, namespace.clone())
+    };
+    Ok(Reached { client, namespace, server })
 }
 
 async fn config(source: Source, connection: &Connection) -> Result<(Config, Place), Failure> {

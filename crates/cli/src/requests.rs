@@ -13,11 +13,11 @@ use crate::cluster::Deployment;
 use crate::edits;
 use crate::failure::Failure;
 use crate::history::Revision;
-use crate::migrate::merge;
 use crate::newer;
 use crate::pinned;
 use crate::projection;
 use crate::rollout::{self, Phase, Rollout};
+use json_patch::merge;
 
 /// The number of the declared revision, and what to write.
 type Asked = Result<(i64, Patch<Value>), Failure>;

@@ -6,6 +6,7 @@ use api::Target;
 use diagnosis::controller_of;
 use serde_json::{Value, json};
 
+use crate::args::output::Tabular;
 use crate::at_step::AtStep;
 use crate::cluster::Deployment;
 use crate::history::{Revision, revisions};
@@ -14,7 +15,10 @@ use crate::pods::{self, Pod};
 use crate::requests;
 use crate::rollout::{self, Rollout};
 use crate::state;
-use crate::table::{age, line, table};
+use crate::table::{NONE, age, line, table};
+
+/// The columns that only the wide table has.
+const ADDRESS: std::ops::Range<usize> = 5..7;
 
 /// All that `get` shows.
 pub(crate) struct Tree {
@@ -83,6 +87,8 @@ impl Tree {
             &state::words(&self.deployment),
             &format!("{}/{}", counts.ready, counts.desired),
             &age(self.deployment.text("/metadata/creationTimestamp"), now),
+            NONE,
+            NONE,
             &runs.unwrap_or_default(),
         ])
     }
@@ -103,7 +109,7 @@ impl Tree {
     }
 
     /// For people.
-    pub(crate) fn text(&self, now: jiff::Timestamp) -> String {
+    pub(crate) fn text(&self, now: jiff::Timestamp, output: &Tabular) -> String {
         let counts = self.rollout.counts;
         let left = self.rollout.rest().map_or_else(String::new, |rest| rest.left(now));
         let mut text = format!(
@@ -117,11 +123,17 @@ impl Tree {
             counts.ready,
             counts.available,
         );
-        let mut lines = vec![line(["NAME", "KIND", "STATUS", "READY", "AGE", "INFO"])];
+        let mut lines = vec![line(["NAME", "KIND", "STATUS", "READY", "AGE", "IP", "NODE", "INFO"])];
         lines.push(self.head(now));
         for (position, (revision, pods)) in self.revisions.iter().enumerate() {
             let is_last = position + 1 == self.revisions.len();
             lines.extend(branch(revision, pods, self.role(position, revision), is_last, now));
+        }
+        if !output.is_wide() {
+            lines.iter_mut().for_each(|line| drop(line.drain(ADDRESS)));
+        }
+        if output.no_headers {
+            lines.remove(0);
         }
         text.push_str(&table(&lines));
         if self.left_out > 0 {
@@ -198,6 +210,8 @@ fn branch(
         role,
         &format!("{}/{}", revision.ready(), revision.desired()),
         &age(revision.created(), now),
+        NONE,
+        NONE,
         &format!("revision {}, {}", revision.number, revision.images()),
     ])];
     for (position, pod) in pods.iter().enumerate() {
@@ -209,6 +223,8 @@ fn branch(
             &pod.status,
             &format!("{}/{}", pod.ready, pod.containers),
             &age(&pod.created, now),
+            pod.ip.as_deref().unwrap_or(NONE),
+            pod.node.as_deref().unwrap_or(NONE),
             &format!("{restarts}{}", pod.why.as_deref().unwrap_or_default()),
         ]));
     }
@@ -221,6 +237,7 @@ mod tests {
     use plan::keys::REVISION;
 
     use super::*;
+    use crate::args::output::Format;
     use crate::pinned::samples;
 
     fn set(number: i64, size: i64) -> Value {
@@ -247,9 +264,28 @@ mod tests {
         let tree = Tree::new(deployment, sets, &[pod], 1);
         let shown: Vec<i64> = tree.revisions.iter().map(|(revision, _)| revision.number).collect();
         assert_eq!((shown, tree.left_out), (vec![4, 1], 2));
-        let text = tree.text(jiff::Timestamp::UNIX_EPOCH);
+        let text = tree.text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
         assert!(text.contains("└─ web-1"), "{text}");
         assert!(text.contains("2 older revisions"), "{text}");
+    }
+
+    #[test]
+    fn the_wide_table_has_addresses_and_the_other_one_may_have_no_headings() {
+        let pod = json!({
+            "metadata": {"name": "web-h6-x", "ownerReferences": [{"controller": true, "uid": samples::set(6, 1)["metadata"]["uid"]}]},
+            "spec": {"containers": [{"name": "a"}], "nodeName": "node-1"},
+            "status": {"phase": "Running", "podIP": "10.0.0.1"},
+        });
+        let tree = Tree::new(samples::pinned(), vec![samples::set(6, 1)], &[pod], 3);
+        let text = |format: Option<Format>, no_headers| {
+            tree.text(jiff::Timestamp::UNIX_EPOCH, &Tabular { format, no_headers })
+        };
+        let wide = text(Some(Format::Wide), false);
+        assert_eq!(cells(&wide, "web-h6-x").get(5..), Some(&["10.0.0.1", "node-1"][..]), "{wide}");
+        assert_eq!(cells(&wide, "NAME ").get(5..), Some(&["IP", "NODE", "INFO"][..]), "{wide}");
+        let narrow = text(None, false);
+        assert!(!narrow.contains("10.0.0.1") && narrow.contains("\nNAME "), "{narrow}");
+        assert!(!text(None, true).contains("\nNAME "));
     }
 
     fn cells<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
@@ -260,7 +296,7 @@ mod tests {
     #[test]
     fn a_pin_is_named_first_and_its_set_is_marked() {
         let tree = Tree::new(samples::pinned(), vec![samples::set(6, 3), samples::set(7, 0)], &[], 3);
-        let text = tree.text(jiff::Timestamp::UNIX_EPOCH);
+        let text = tree.text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
         assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(samples::WORDS)), "{text}");
         let head = cells(&text, "Deployment ");
         assert_eq!(head.get(2), Some(&"Pinned"), "{text}");
@@ -278,7 +314,7 @@ mod tests {
             Tree::new(samples::reverted(), vec![samples::set(6, running), samples::set(7, failed)], &[], 3)
         };
         let tree = reverted(3, 0);
-        let text = tree.text(jiff::Timestamp::UNIX_EPOCH);
+        let text = tree.text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
         assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(&samples::reverted_words())), "{text}");
         let head = cells(&text, "Deployment ");
         assert_eq!(head.get(2), Some(&"Reverted"), "{text}");
@@ -287,7 +323,7 @@ mod tests {
         assert_eq!(cells(&text, "web-h7").get(2), Some(&"failed"), "{text}");
         assert!(!tree.is_on_the_way() && reverted(2, 1).is_on_the_way());
         let held = Tree::new(samples::held("RolloutFailed"), vec![samples::set(7, 1)], &[], 3);
-        let text = held.text(jiff::Timestamp::UNIX_EPOCH);
+        let text = held.text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
         assert_eq!(cells(&text, "Deployment ").get(2), Some(&"Blocked: RolloutFailed"), "{text}");
         assert_eq!(cells(&text, "web-h7").get(2), Some(&"current"), "{text}");
     }
@@ -301,7 +337,7 @@ mod tests {
         assert!(tree(1, 3).is_on_the_way() && tree(3, 1).is_on_the_way() && !tree(3, 0).is_on_the_way());
         let missing = Tree::new(samples::missing(), vec![samples::set(7, 3)], &[], 3);
         assert!(!missing.is_on_the_way());
-        let text = missing.text(jiff::Timestamp::UNIX_EPOCH);
+        let text = missing.text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
         assert_eq!(cells(&text, "Deployment ").last(), Some(&"PinTargetMissing h9 (INC-4711)"), "{text}");
     }
 }

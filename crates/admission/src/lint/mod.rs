@@ -8,7 +8,8 @@
 pub mod files;
 mod yaml;
 
-use crate::Crd;
+use crate::pod_spec::pod_spec;
+use crate::{Cause, Crd, default_pod_template, nearest};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -141,6 +142,10 @@ impl Linter {
                 "no matches for kind \"{kind}\" in version \"{version}\": it is Deployment in rollwright.dev/v1"
             );
             Kind::Unknown(message)
+        } else if let Some(meant) = meant(group, &kind) {
+            let message =
+                format!("no matches for kind \"{kind}\" in version \"{version}\": did you mean {meant}?");
+            Kind::Unknown(message)
         } else {
             Kind::Other
         }
@@ -164,7 +169,11 @@ impl Linter {
             Ok(unknown) => findings.extend(unknown.into_iter().map(|message| {
                 // `unknown field "spec.foo"`
                 let field = message.split('"').nth(1).unwrap_or_default().to_owned();
-                let hint = api::renamed::instead_of(&field).map(|new| format!("; write {new} instead"));
+                let renamed = api::renamed::instead_of(&field).map(|new| format!("; write {new} instead"));
+                let hint = renamed.or_else(|| {
+                    let like = self.crd.schema().like(&field)?;
+                    Some(format!("; did you mean {like}?"))
+                });
                 place.finding(&field, message + &hint.unwrap_or_default())
             })),
         }
@@ -176,11 +185,44 @@ impl Linter {
             metadata.entry("namespace").or_insert_with(|| "default".into());
         }
         self.crd.prepare_create(&mut object);
-        for cause in self.crd.create(&object) {
-            findings.push(place.finding(&cause.field, cause.to_string()));
-        }
+        let causes = self.crd.create(&object);
+        let of_pods = pods(&mut object);
+        // The operator creates a ReplicaSet with the template.
+        let of_pods = of_pods.iter().filter(|pod| causes.iter().all(|known| !is_about(known, &pod.field)));
+        let of_pods = of_pods
+            .map(|cause| place.finding(&cause.field, format!("{cause}; no ReplicaSet can be created")));
+        findings
+            .extend(causes.iter().map(|cause| place.finding(&cause.field, cause.to_string())).chain(of_pods));
         findings
     }
+}
+
+/// The Deployment that a misspelled group or kind means.
+fn meant(group: &str, kind: &str) -> Option<&'static str> {
+    let is_ours = nearest(group, [api::crd::GROUP]).is_some() && nearest(kind, ["Deployment"]).is_some();
+    let is_misspelled = group == "apps" && kind != "Deployment" && nearest(kind, ["Deployment"]).is_some();
+    if is_ours {
+        Some("Deployment in rollwright.dev/v1")
+    } else {
+        is_misspelled.then_some("Deployment in apps/v1")
+    }
+}
+
+/// What the server refuses in the pods of a Deployment, and so in its `ReplicaSet`.
+fn pods(object: &mut Value) -> Vec<Cause> {
+    let mut found = Vec::new();
+    if let Some(template) = object.pointer_mut("/spec/template") {
+        default_pod_template(template);
+        let spec = template.get("spec").unwrap_or(&Value::Null);
+        pod_spec(spec, "spec.template.spec", &mut found);
+    }
+    found
+}
+
+/// Whether a cause is about this field, or one around it.
+fn is_about(cause: &Cause, field: &str) -> bool {
+    let rest = field.strip_prefix(cause.field.as_str());
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// What an object is to the linter.

@@ -45,4 +45,7 @@ pub(crate) struct Connection {
     /// a change].
     #[arg(long, global = true, value_name = "TIME", value_parser = time)]
     pub(crate) request_timeout: Option<Duration>,
+    /// Verbosity: from 6 on, every request is printed on standard error, with its status and time.
+    #[arg(long = "v", short = 'v', global = true, value_name = "LEVEL", default_value_t = 0)]
+    pub(crate) verbosity: u8,
 }

@@ -4,14 +4,21 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::examples;
 use super::output::Output;
+use crate::lint::LintArguments;
 
 /// Which of it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnVerb {
+    /// Check manifests offline, as the API server would; the exit code is 1 if it would refuse one.
+    #[command(after_help = examples::LINT)]
+    Lint(LintArguments),
     /// Print a completion script for a shell, or for kubectl.
+    #[command(after_help = examples::COMPLETION)]
     Completion(CompletionArguments),
     /// Print the version of this program.
+    #[command(after_help = examples::VERSION)]
     Version(VersionArguments),
     /// Write man pages, one for each verb.
     #[command(hide = true)]
@@ -38,7 +45,7 @@ pub(crate) struct VersionArguments {
 /// `completion`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionArguments {
-    /// A shell, or kubectl, which also completes the names of Deployments.
+    /// A shell, or kubectl; bash and kubectl also complete names, containers, and revisions.
     pub(crate) whose: Completing,
 }
 

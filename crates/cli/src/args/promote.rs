@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use super::output::Output;
-use super::target::Target;
+use super::target::Targets;
+use super::writing::Writing;
 
 /// `promote`.
 #[derive(Debug, Args)]
 pub(crate) struct PromoteArguments {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) targets: Targets,
     /// Step that the rollout continues to, without a stop before it: a listed step, a number of pods up to replicas, a
     /// percentage up to 100%, or all. The default is the next step.
     #[arg(long, value_name = "PODS", conflicts_with = "full")]
@@ -18,5 +18,5 @@ pub(crate) struct PromoteArguments {
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) writing: Writing,
 }

@@ -2,34 +2,41 @@
 
 use clap::{ArgAction, Args, Subcommand};
 
-use super::output::Output;
+use super::examples;
+use super::target::Several;
+use super::writing::Writing;
 
 /// Which field.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SetField {
     /// Set images of containers.
+    #[command(after_help = examples::SET_IMAGE)]
     Image(SetImageArguments),
     /// Set environment variables of containers, or list them.
+    #[command(after_help = examples::SET_ENV)]
     Env(SetEnvArguments),
     /// Set requests and limits of containers.
+    #[command(after_help = examples::SET_RESOURCES)]
     Resources(SetResourcesArguments),
 }
 
 /// `set image`.
 #[derive(Debug, Args)]
 pub(crate) struct SetImageArguments {
-    /// A Deployment, and CONTAINER=IMAGE for each container to change; * means all containers.
-    #[arg(value_name = "NAME CONTAINER=IMAGE", required = true, num_args = 2..)]
+    /// Deployments, and CONTAINER=IMAGE for each container to change; * means all containers.
+    #[arg(value_name = "NAME CONTAINER=IMAGE", required = true, num_args = 1..)]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) several: Several,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
 }
 
 /// `set env`.
 #[derive(Debug, Args)]
 pub(crate) struct SetEnvArguments {
-    /// A Deployment, KEY=VALUE for each variable to set, and KEY- for each to remove.
-    #[arg(value_name = "NAME KEY=VALUE", required = true, num_args = 1..)]
+    /// Deployments, KEY=VALUE for each variable to set, and KEY- for each to remove.
+    #[arg(value_name = "NAME KEY=VALUE", num_args = 1..)]
     pub(crate) words: Vec<String>,
     /// Change only containers with this name; * matches any characters.
     #[arg(long, short, value_name = "NAME", default_value = "*")]
@@ -50,14 +57,16 @@ pub(crate) struct SetEnvArguments {
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
     pub(crate) overwrite: bool,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) several: Several,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
 }
 
 /// `set resources`.
 #[derive(Debug, Args)]
 pub(crate) struct SetResourcesArguments {
-    /// A Deployment.
-    #[arg(value_name = "NAME", required = true, num_args = 1..=2)]
+    /// Deployments.
+    #[arg(value_name = "NAME", num_args = 1..)]
     pub(crate) words: Vec<String>,
     /// Change only containers with this name; * matches any characters.
     #[arg(long, short, value_name = "NAME", default_value = "*")]
@@ -69,5 +78,7 @@ pub(crate) struct SetResourcesArguments {
     #[arg(long, value_name = "RESOURCE=AMOUNT,...")]
     pub(crate) limits: Option<String>,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) several: Several,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
 }

@@ -13,8 +13,6 @@ mod step;
 mod tests;
 mod write;
 
-pub(crate) use preview::merge;
-
 use std::time::Duration;
 
 use clap::Args;
@@ -101,7 +99,7 @@ fn refusal(facts: &Facts, problems: &[String]) -> String {
 
 fn show(facts: &Facts, output: &Output) -> Result<Code, Failure> {
     let lines = preview::preview(facts.clone()).map_err(Failure::Rollout)?;
-    if let Some(format) = output.format {
+    if let Some(format) = &output.format {
         let name = facts.target_name();
         document(format, &json!({"name": name, "steps": lines}), &[name])?;
         return Ok(Code::Done);
@@ -164,7 +162,7 @@ impl Migration<'_> {
     }
 
     fn done(&self, facts: &Facts, has_written: bool) -> Result<Code, Failure> {
-        if let (Some(format), Some(target)) = (self.arguments.output.format, &facts.target) {
+        if let (Some(format), Some(target)) = (&self.arguments.output.format, &facts.target) {
             document(format, &target.body, &[target.full_name()])?;
             return Ok(Code::Done);
         }

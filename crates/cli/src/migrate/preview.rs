@@ -2,6 +2,7 @@
 //! what the migration waits for.
 
 use api::encode;
+use json_patch::merge;
 use plan::Flavour;
 use plan::keys::condition;
 use plan::template::Template;
@@ -119,26 +120,6 @@ fn raise(body: &mut Value) {
 
 fn find<'a>(objects: &'a mut [Value], wanted: &str) -> Result<&'a mut Value, String> {
     objects.iter_mut().find(|object| name(object) == wanted).ok_or_else(|| format!("{wanted} is not there"))
-}
-
-/// A merge patch (RFC 7386).
-pub(crate) fn merge(object: &mut Value, patch: &Value) {
-    let Some(fields) = patch.as_object() else {
-        *object = patch.clone();
-        return;
-    };
-    if !object.is_object() {
-        *object = json!({});
-    }
-    for (key, value) in fields {
-        if let Some(object) = object.as_object_mut() {
-            if value.is_null() {
-                object.remove(key);
-            } else {
-                merge(object.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-    }
 }
 
 /// Both controllers see what there is, and adopt what they may.

@@ -13,8 +13,8 @@ use crate::failure::{Failure, explain};
 
 /// A kubeconfig, and where it is from.
 #[derive(Debug)]
-pub(super) struct Source {
-    pub(super) kubeconfig: Kubeconfig,
+pub(crate) struct Source {
+    pub(crate) kubeconfig: Kubeconfig,
     /// The files, for messages.
     pub(super) files: String,
 }
@@ -28,7 +28,7 @@ pub(super) struct Chosen {
 }
 
 /// Reads the file that was named, or else those of `$KUBECONFIG` or the default one, as far as they exist.
-pub(super) fn read(named: Option<&Path>) -> Result<Source, Failure> {
+pub(crate) fn read(named: Option<&Path>) -> Result<Source, Failure> {
     match named {
         Some(path) => {
             let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unreadable(path, &error))?;

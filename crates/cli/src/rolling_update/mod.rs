@@ -282,7 +282,7 @@ impl Update<'_> {
     fn done(&self, facts: &Facts, has_written: bool) -> Result<Code, Failure> {
         let Some(controller) = facts.old.as_ref().or(facts.next.as_ref()) else { return Ok(Code::Done) };
         let full = full_name(name(controller));
-        if let Some(format) = self.arguments.output.format {
+        if let Some(format) = &self.arguments.output.format {
             document(format, controller, &[full])?;
         } else if !has_written {
             print(&format!("{full} is what is asked for; nothing to do\n"))?;

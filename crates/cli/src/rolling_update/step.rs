@@ -176,7 +176,7 @@ fn create(facts: &Facts, old: &Value, object: Value, hash: &str) -> Next {
 
 /// An object with more fields.
 pub(crate) fn merged(mut object: Value, more: &Value) -> Value {
-    crate::migrate::merge(&mut object, more);
+    json_patch::merge(&mut object, more);
     object
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::facts::{NO_CLASS, desired, images, is_unique, size};
 use super::step::next;
 use super::*;
-use crate::migrate::merge;
+use json_patch::merge;
 
 const N: i64 = 3;
 

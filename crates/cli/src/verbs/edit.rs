@@ -3,8 +3,8 @@
 use kube::api::Patch;
 use serde_json::{Value, json};
 
-use crate::args::output::Output;
 use crate::args::promote::PromoteArguments;
+use crate::args::writing::Writing;
 use crate::args::{EditArguments, ScaleArguments};
 use crate::cluster::Deployment;
 use crate::code::Code;
@@ -16,9 +16,9 @@ use crate::verbs::subject::Subject;
 use crate::{edits, newer, pinned, requests};
 
 /// Prints what was done, or the object as it is now.
-pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Result<Code, Failure> {
+pub(crate) fn report(deployment: &Deployment, done: &str, writing: &Writing) -> Result<Code, Failure> {
     let name = deployment.full_name();
-    match output.format {
+    match &writing.output.format {
         None => print(&format!("{name} {done}\n"))?,
         Some(format) => document(format, &deployment.body, &[name])?,
     }
@@ -30,9 +30,9 @@ pub(crate) async fn apply(
     subject: &Subject,
     patch: &Patch<Value>,
     done: &str,
-    output: &Output,
+    writing: &Writing,
 ) -> Result<Code, Failure> {
-    patched(subject, patch, done, output).await.map(|_| Code::Done)
+    patched(subject, patch, done, writing).await.map(|_| Code::Done)
 }
 
 /// The same. Returns the Deployment as it is then.
@@ -40,10 +40,10 @@ async fn patched(
     subject: &Subject,
     patch: &Patch<Value>,
     done: &str,
-    output: &Output,
+    writing: &Writing,
 ) -> Result<Deployment, Failure> {
-    let patched = subject.cluster.patch(&subject.deployment, patch, false).await?;
-    report(&patched, done, output)?;
+    let patched = subject.patch(patch, writing).await?;
+    report(&patched, &format!("{done}{}", writing.dry_run.mark()), writing)?;
     Ok(patched)
 }
 
@@ -52,9 +52,9 @@ pub(crate) async fn apply_to_template(
     subject: &Subject,
     patch: &Patch<Value>,
     done: &str,
-    output: &Output,
+    writing: &Writing,
 ) -> Result<Code, Failure> {
-    let patched = patched(subject, patch, done, output).await?;
+    let patched = patched(subject, patch, done, writing).await?;
     if let Some(newer) = newer::left(&patched.status()) {
         tell(&format!("warning: the new template does not run yet: {newer}"));
     } else if let Some(kept) = pinned::kept(&patched) {
@@ -64,42 +64,42 @@ pub(crate) async fn apply_to_template(
 }
 
 pub(crate) async fn pause(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
-    apply(subject, &edits::pause(&subject.deployment)?, "paused", &arguments.output).await
+    apply(subject, &edits::pause(&subject.deployment)?, "paused", &arguments.writing).await
 }
 
 pub(crate) async fn resume(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
-    apply(subject, &edits::resume(&subject.deployment)?, "resumed", &arguments.output).await
+    apply(subject, &edits::resume(&subject.deployment)?, "resumed", &arguments.writing).await
 }
 
 pub(crate) async fn restart(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let patch = edits::restart(&subject.deployment, jiff::Timestamp::now())?;
-    apply_to_template(subject, &patch, "restarted", &arguments.output).await
+    apply_to_template(subject, &patch, "restarted", &arguments.writing).await
 }
 
 pub(crate) async fn unpin(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
-    apply(subject, &edits::unpin(&subject.deployment)?, "unpinned", &arguments.output).await
+    apply(subject, &edits::unpin(&subject.deployment)?, "unpinned", &arguments.writing).await
 }
 
 pub(crate) async fn retry(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
     let (number, patch) = requests::retry(deployment, &all, jiff::Timestamp::now())?;
-    apply(subject, &patch, &format!("retry of revision {number} requested"), &arguments.output).await
+    apply(subject, &patch, &format!("retry of revision {number} requested"), &arguments.writing).await
 }
 
 pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
     let (said, patch) = requests::abort(deployment, &all, jiff::Timestamp::now())?;
-    apply(subject, &patch, &said, &arguments.output).await
+    apply(subject, &patch, &said, &arguments.writing).await
 }
 
 pub(crate) async fn promote(subject: &Subject, arguments: &PromoteArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
     match promotion::promote(deployment, &all, arguments, jiff::Timestamp::now())? {
-        Promotion::Nothing(words) => report(deployment, &words, &arguments.output),
-        Promotion::Request(done, patch) => apply(subject, &patch, &done, &arguments.output).await,
+        Promotion::Nothing(words) => report(deployment, &words, &arguments.writing),
+        Promotion::Request(done, patch) => apply(subject, &patch, &done, &arguments.writing).await,
     }
 }
 
@@ -118,5 +118,5 @@ pub(crate) async fn scale(subject: &Subject, arguments: &ScaleArguments) -> Resu
             edits::unless_changed(deployment, vec![replace])?
         }
     };
-    apply(subject, &patch, "scaled", &arguments.output).await
+    apply(subject, &patch, "scaled", &arguments.writing).await
 }

@@ -10,7 +10,7 @@ use crate::at_step::Rest;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::output::{document, is_lively, print, print_alone, tell};
+use crate::output::{document, event, is_lively, print, print_alone, tell};
 use crate::reported;
 use crate::rollout::Phase;
 use crate::signs::{self, LOOK_AGAIN};
@@ -55,9 +55,11 @@ async fn read(cluster: &Cluster, deployment: Deployment, revisions: usize) -> Re
 }
 
 fn show(tree: &Tree, arguments: &GetArguments) -> Result<(), Failure> {
-    match arguments.output.format {
-        Some(format) => document(format, &tree.document(), &[tree.deployment.full_name()]),
-        None => print(&tree.text(jiff::Timestamp::now())),
+    let names = [tree.deployment.full_name()];
+    match arguments.output.document() {
+        Some(format) if arguments.watch => event(&format, &tree.document(), &names),
+        Some(format) => document(&format, &tree.document(), &names),
+        None => print(&tree.text(jiff::Timestamp::now(), &arguments.output)),
     }
 }
 
@@ -71,8 +73,8 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
     let mut changes = Box::pin(stream::select(deployments, pods).ready_chunks(64));
     let mut last = None;
     loop {
-        let text = tree.text(jiff::Timestamp::now());
-        if is_lively() && arguments.output.format.is_none() {
+        let text = tree.text(jiff::Timestamp::now(), &arguments.output);
+        if is_lively() && arguments.output.document().is_none() {
             print_alone(&text)?;
         } else if last.as_ref() != Some(&tree.rollout) {
             show(&tree, arguments)?;

@@ -24,7 +24,7 @@ pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> 
     if let Some(number) = arguments.revision {
         let revision = find(&all, number)?;
         let shown = revision.document(&[("template", revision.template.clone())]);
-        match arguments.output.format {
+        match &arguments.output.format {
             Some(format) => document(format, &shown, &[format!("replicaset.apps/{}", revision.set_name())])?,
             None => {
                 print(&format!("{name} with revision #{}\n{}", revision.number, yaml(&revision.template)?))?;
@@ -35,7 +35,7 @@ pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> 
     let status = deployment.status();
     let has_records = deployment.flavour.has_status_extras();
     let rollouts = if has_records { rollouts::of(&status) } else { Vec::new() };
-    match arguments.output.format {
+    match &arguments.output.format {
         Some(format) => {
             let documents: Vec<Value> = all.iter().zip(triggers(&all)).rev().map(described).collect();
             let names: Vec<String> =

@@ -1,12 +1,13 @@
 //! `list`: the Deployments of both APIs in one table.
 
+use diagnosis::{list as list_of, text};
 use plan::Flavour;
 use serde_json::{Value, json};
 
 use crate::args::ListArguments;
 use crate::args::connection::Connection;
 use crate::at_step::AtStep;
-use crate::cluster::{Cluster, Deployment};
+use crate::cluster::{Cluster, Deployment, label_selector};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::images;
@@ -26,10 +27,10 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
     }
     found.retain(|deployment| arguments.states.contain(deployment.flavour, &deployment.body));
     found.sort_by(|a, b| (a.namespace(), a.name(), a.flavour).cmp(&(b.namespace(), b.name(), b.flavour)));
-    if let Some(format) = arguments.output.format {
+    if let Some(format) = arguments.output.document() {
         let names: Vec<String> = found.iter().map(Deployment::full_name).collect();
         let items: Vec<Value> = found.iter().map(item).collect();
-        document(format, &json!({ "items": items }), &names)?;
+        document(&format, &json!({ "items": items }), &names)?;
         return Ok(Code::Done);
     }
     if found.is_empty() {
@@ -38,17 +39,37 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
         return Ok(Code::Done);
     }
     let now = jiff::Timestamp::now();
-    let mut lines =
-        vec![line(["NAMESPACE", "NAME", "STATUS", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "IMAGES"])];
+    let mut lines = vec![line(HEADINGS)];
     lines.extend(found.iter().map(|deployment| row(deployment, now)));
+    if !arguments.output.is_wide() {
+        lines.iter_mut().for_each(|line| line.truncate(HEADINGS.len() - WIDE));
+    }
     if !arguments.all_namespaces {
         for line in &mut lines {
             line.remove(0);
         }
     }
+    if arguments.output.no_headers {
+        lines.remove(0);
+    }
     print(&table(&lines))?;
     Ok(Code::Done)
 }
+
+/// The columns; the last ones are those of the wide table only.
+const HEADINGS: [&str; 10] = [
+    "NAMESPACE",
+    "NAME",
+    "STATUS",
+    "READY",
+    "UP-TO-DATE",
+    "AVAILABLE",
+    "AGE",
+    "IMAGES",
+    "CONTAINERS",
+    "SELECTOR",
+];
+const WIDE: usize = 2;
 
 fn row(deployment: &Deployment, now: jiff::Timestamp) -> Vec<String> {
     let rollout = rollout::of(deployment.flavour, deployment.name(), &deployment.body);
@@ -62,6 +83,12 @@ fn row(deployment: &Deployment, now: jiff::Timestamp) -> Vec<String> {
         &counts.available.to_string(),
         &age(deployment.text("/metadata/creationTimestamp"), now),
         &images::of(deployment.template()).join(","),
+        &list_of(deployment.template(), "/spec/containers")
+            .iter()
+            .map(|it| text(it, "/name"))
+            .collect::<Vec<_>>()
+            .join(","),
+        &label_selector(&deployment.body),
     ])
 }
 
@@ -107,5 +134,18 @@ mod tests {
             held.body["status"]["blockers"] = json!([{"cause": "ImagePull"}]);
             assert_eq!(status(&held), "Blocked: ImagePull");
         }
+    }
+
+    #[test]
+    fn the_wide_table_has_a_cell_for_each_heading() {
+        let mut deployment = samples::pinned();
+        deployment.body["spec"]["selector"] = json!({"matchLabels": {"app": "web"}});
+        let cells = row(&deployment, jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(cells.len(), HEADINGS.len());
+        let cell = |heading: &str| HEADINGS.iter().position(|it| *it == heading).map(|at| cells[at].as_str());
+        assert_eq!(cell("IMAGES"), Some("app:7"));
+        assert_eq!(cell("CONTAINERS"), Some("app"));
+        assert_eq!(cell("SELECTOR"), Some("app=web"));
+        assert_eq!(HEADINGS[HEADINGS.len() - WIDE], "CONTAINERS");
     }
 }

@@ -8,6 +8,7 @@ mod list;
 mod own;
 mod plan;
 mod set;
+mod several;
 mod status;
 mod subject;
 mod undo;
@@ -16,8 +17,10 @@ mod why;
 use crate::args::connection::Connection;
 use crate::args::{Arguments, MoveVerb, RevisionVerb, RolloutVerb, SpecVerb, Verb};
 use crate::code::Code;
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::{migrate, rolling_update};
+use several::{each, each_within};
 use subject::open;
 
 /// Carries out a command line.
@@ -38,8 +41,8 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
 
 async fn change(connection: &Connection, verb: &SpecVerb) -> Result<Code, Failure> {
     match verb {
-        SpecVerb::Scale(arguments) => {
-            edit::scale(&open(connection, &arguments.target).await?, arguments).await
+        SpecVerb::Scale(it) => {
+            each(connection, &it.targets, async |subject| edit::scale(subject, it).await).await
         }
         SpecVerb::Set { field } => set::set(connection, field).await,
     }
@@ -48,17 +51,17 @@ async fn change(connection: &Connection, verb: &SpecVerb) -> Result<Code, Failur
 async fn revision(connection: &Connection, verb: &RevisionVerb) -> Result<Code, Failure> {
     match verb {
         RevisionVerb::Diff(arguments) => diff::diff(&open(connection, &arguments.target).await?).await,
-        RevisionVerb::Unpin(arguments) => {
-            edit::unpin(&open(connection, &arguments.target).await?, arguments).await
+        RevisionVerb::Unpin(it) => {
+            each(connection, &it.targets, async |subject| edit::unpin(subject, it).await).await
         }
-        RevisionVerb::Retry(arguments) => {
-            edit::retry(&open(connection, &arguments.target).await?, arguments).await
+        RevisionVerb::Retry(it) => {
+            each(connection, &it.targets, async |subject| edit::retry(subject, it).await).await
         }
-        RevisionVerb::Abort(arguments) => {
-            edit::abort(&open(connection, &arguments.target).await?, arguments).await
+        RevisionVerb::Abort(it) => {
+            each(connection, &it.targets, async |subject| edit::abort(subject, it).await).await
         }
-        RevisionVerb::Promote(arguments) => {
-            edit::promote(&open(connection, &arguments.target).await?, arguments).await
+        RevisionVerb::Promote(it) => {
+            each(connection, &it.targets, async |subject| edit::promote(subject, it).await).await
         }
     }
 }
@@ -72,19 +75,32 @@ async fn take_over(connection: &Connection, verb: &MoveVerb) -> Result<Code, Fai
 
 async fn rollout(connection: &Connection, verb: &RolloutVerb) -> Result<Code, Failure> {
     match verb {
-        RolloutVerb::Status(arguments) => status::status(connection, arguments).await,
+        RolloutVerb::Status(it) => {
+            let deadline = Deadline::after(it.timeout);
+            each_within(connection, &it.targets, deadline, async |subject| {
+                status::status(subject, it, deadline).await
+            })
+            .await
+        }
         RolloutVerb::History(arguments) => {
             history::history(&open(connection, &arguments.target).await?, arguments).await
         }
-        RolloutVerb::Undo(arguments) => undo::undo(connection, arguments).await,
-        RolloutVerb::Pause(arguments) => {
-            edit::pause(&open(connection, &arguments.target).await?, arguments).await
+        RolloutVerb::Undo(it) => {
+            undo::waits_for_one(it)?;
+            let deadline = Deadline::after(it.timeout);
+            each_within(connection, &it.targets, deadline, async |subject| {
+                undo::undo(subject, it, deadline).await
+            })
+            .await
         }
-        RolloutVerb::Resume(arguments) => {
-            edit::resume(&open(connection, &arguments.target).await?, arguments).await
+        RolloutVerb::Pause(it) => {
+            each(connection, &it.targets, async |subject| edit::pause(subject, it).await).await
         }
-        RolloutVerb::Restart(arguments) => {
-            edit::restart(&open(connection, &arguments.target).await?, arguments).await
+        RolloutVerb::Resume(it) => {
+            each(connection, &it.targets, async |subject| edit::resume(subject, it).await).await
+        }
+        RolloutVerb::Restart(it) => {
+            each(connection, &it.targets, async |subject| edit::restart(subject, it).await).await
         }
     }
 }

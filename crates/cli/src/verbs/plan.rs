@@ -1,7 +1,5 @@
 //! `plan`: the rollout that would come, step by step; nothing is touched.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::apply::applied;
@@ -10,18 +8,21 @@ use crate::args::connection::Connection;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
+use crate::manifests;
 use crate::name;
 use crate::output::{document, print};
 use crate::projection::{Projection, Row, Stop, project};
 use crate::table::table;
+use crate::verbs::subject::find;
 
 pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> Result<Code, Failure> {
     let named = if arguments.files.is_empty() { Some(name::parse(&arguments.words)?) } else { None };
-    let objects = arguments.files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?.concat();
+    let objects =
+        arguments.files.iter().map(|file| manifests::read(file)).collect::<Result<Vec<_>, _>>()?.concat();
     let cluster = Cluster::connect(connection).await?;
     let mut wanted = Vec::new();
     if let Some(named) = named {
-        wanted.push(cluster.find(&named).await?);
+        wanted.push(find(&cluster, &named).await?);
     }
     for object in objects {
         // As it would be after `kubectl apply`, with the server's defaults and objections.
@@ -38,26 +39,10 @@ pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> 
             print(&for_people(deployment, &projection))?;
         }
     }
-    if let Some(format) = arguments.output.format {
+    if let Some(format) = &arguments.output.format {
         document(format, &json!({ "items": documents }), &names)?;
     }
     Ok(Code::Done)
-}
-
-/// The Deployments in files of YAML or JSON, in those of a directory, or in standard input (`-`).
-fn read(place: &str) -> Result<Vec<Value>, Failure> {
-    let texts = admission::lint::files::texts(Path::new(place))
-        .map_err(|problem| Failure::Usage(format!("-f: {problem}")))?;
-    let mut found = Vec::new();
-    for (file, text) in texts {
-        let objects = admission::lint::objects(&text);
-        found.extend(objects.map_err(|problem| Failure::Usage(format!("-f {file}: {problem}")))?);
-    }
-    found.retain(|object| object.get("kind").and_then(Value::as_str) == Some("Deployment"));
-    if found.is_empty() {
-        return Err(Failure::Usage(format!("-f {place}: there is no Deployment in it")));
-    }
-    Ok(found)
 }
 
 async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {

@@ -8,7 +8,6 @@ use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use plan::keys::condition;
 use serde_json::{Value, json};
 
-use crate::args::connection::Connection;
 use crate::args::output::Format;
 use crate::args::{Goal, StatusArguments};
 use crate::at_step::{self, AtStep, Rest};
@@ -26,18 +25,33 @@ use crate::requests;
 use crate::rollout::{self, Phase, Rollout};
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
-use crate::verbs::subject::{Subject, open_within};
+use crate::verbs::subject::Subject;
 
-pub(crate) async fn status(connection: &Connection, arguments: &StatusArguments) -> Result<Code, Failure> {
-    let deadline = Deadline::after(arguments.timeout);
-    let Subject { cluster, deployment } = &open_within(connection, &arguments.target, deadline).await?;
-    let mut lines = Lines { format: arguments.output.format, is_once: !arguments.watch, ..Lines::new() };
-    if arguments.watch {
+/// What is left undone when the time is over.
+const UNFINISHED: &str = "the rollout continues";
+
+/// The time is for all Deployments that were named.
+pub(crate) async fn status(
+    subject: &Subject,
+    arguments: &StatusArguments,
+    deadline: Deadline,
+) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let mut lines =
+        Lines { format: arguments.output.format.clone(), is_once: !arguments.watch, ..Lines::new() };
+    // With several names, one may have taken all the time; the others have ended or not.
+    let is_over = deadline.is_over();
+    if arguments.watch && !is_over {
         return wait(cluster, deployment, arguments.goal, deadline, &mut lines).await;
     }
     let stand = Stand::find(cluster, deployment, arguments.goal);
-    let stand = deadline.hold_or(&cluster.unanswered(), stand).await?;
+    let stand = if is_over { stand.await } else { deadline.hold_or(&cluster.unanswered(), stand).await }?;
     lines.show(deployment, &stand)?;
+    if is_over && stand.end.is_none() {
+        lines.mark(Code::Unfinished);
+        lines.end()?;
+        return Err(deadline.late(UNFINISHED));
+    }
     lines.end()?;
     // What has not ended has not failed either: the text shows how far it is.
     Ok(stand.end.or(stand.rest().map(Rest::code)).unwrap_or(Code::Done))
@@ -176,7 +190,10 @@ pub(crate) async fn wait(
     lines: &mut Lines,
 ) -> Result<Code, Failure> {
     let ended = follow(cluster, deployment, goal, lines);
-    let ended = deadline.hold_or("the rollout continues", ended).await;
+    let ended = deadline.hold_or(UNFINISHED, ended).await;
+    if matches!(ended, Err(Failure::Late(_))) {
+        lines.mark(Code::Unfinished);
+    }
     lines.end()?;
     ended
 }
@@ -276,11 +293,13 @@ pub(crate) struct Lines {
     is_once: bool,
     last: String,
     has_bar: bool,
+    /// What programs get at the end.
+    result: Option<(String, Value)>,
 }
 
 impl Lines {
     pub(crate) fn new() -> Self {
-        Self { format: None, is_once: false, last: String::new(), has_bar: false }
+        Self { format: None, is_once: false, last: String::new(), has_bar: false, result: None }
     }
 
     fn show(&mut self, deployment: &Deployment, stand: &Stand) -> Result<(), Failure> {
@@ -292,11 +311,12 @@ impl Lines {
             return Ok(());
         }
         self.last.clone_from(&message);
-        let name = deployment.full_name();
         match self.format {
-            // A name shows nothing of progress, so it stands once, at the end.
-            Some(Format::Name) if stand.end.is_none() => Ok(()),
-            Some(format) => document(format, &stand_document(&name, stand), &[name]),
+            Some(_) => {
+                let name = deployment.full_name();
+                self.result = Some((name.clone(), stand_document(&name, stand)));
+                Ok(())
+            }
             None if stand.end == Some(Code::Failed) => {
                 self.end()?;
                 tell(&format!("error: {message}"));
@@ -314,9 +334,19 @@ impl Lines {
         }
     }
 
-    /// Takes the bar away.
+    /// Takes the bar away. Programs get the one document of the wait.
     fn end(&mut self) -> Result<(), Failure> {
+        if let (Some(format), Some((name, result))) = (&self.format, self.result.take()) {
+            return document(format, &result, &[name]);
+        }
         if std::mem::take(&mut self.has_bar) { erase() } else { Ok(()) }
+    }
+
+    /// Gives the result another exit code than its stand has.
+    fn mark(&mut self, code: Code) {
+        if let Some(known) = self.result.as_mut().and_then(|(_, result)| result.get_mut("exitCode")) {
+            *known = code.number().into();
+        }
     }
 }
 

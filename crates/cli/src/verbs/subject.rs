@@ -1,13 +1,16 @@
 //! The Deployment that a verb is about.
 
-use std::time::Duration;
+use admission::nearest;
+use kube::api::Patch;
+use plan::Flavour;
+use serde_json::Value;
 
 use crate::args::connection::Connection;
 use crate::args::target::Target;
+use crate::args::writing::{DryRun, Writing};
 use crate::cluster::{Cluster, Deployment};
-use crate::deadline::Deadline;
 use crate::failure::Failure;
-use crate::name;
+use crate::name::{self, Named};
 
 /// A Deployment that was named and found, and the cluster it is in.
 pub(crate) struct Subject {
@@ -17,17 +20,48 @@ pub(crate) struct Subject {
 
 /// Names are read before the cluster is asked, so that a typing error needs no connection.
 pub(super) async fn open(connection: &Connection, target: &Target) -> Result<Subject, Failure> {
-    open_within(connection, target, Deadline::after(Duration::ZERO)).await
-}
-
-/// The same for a verb that has a time limit.
-pub(super) async fn open_within(
-    connection: &Connection,
-    target: &Target,
-    deadline: Deadline,
-) -> Result<Subject, Failure> {
     let named = name::parse(&target.words)?;
     let cluster = Cluster::connect(connection).await?;
-    let deployment = deadline.hold_or(&cluster.unanswered(), cluster.find(&named)).await?;
+    let deployment = find(&cluster, &named).await?;
     Ok(Subject { cluster, deployment })
+}
+
+/// The Deployment that was named; if there is none, the failure names the one that is spelled most like it.
+pub(super) async fn find(cluster: &Cluster, named: &Named) -> Result<Deployment, Failure> {
+    match cluster.find(named).await {
+        Err(Failure::NotFound { name, namespace, hint }) => {
+            let hint = like(cluster, named).await.map_or(hint, |known| format!("; did you mean {known}?"));
+            Err(Failure::NotFound { name, namespace, hint })
+        }
+        found => found,
+    }
+}
+
+/// The Deployment with the name that is nearest. The same name in the other API is the nearest of all.
+async fn like(cluster: &Cluster, named: &Named) -> Option<String> {
+    let mut known = Vec::new();
+    for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
+        known.extend(cluster.list(flavour, None, false).await.unwrap_or_default());
+    }
+    if let Some(same) = known.iter().find(|deployment| deployment.name() == named.name) {
+        return Some(same.full_name());
+    }
+    nearest(&named.name, known.iter().map(Deployment::name)).map(str::to_owned)
+}
+
+impl Subject {
+    /// Patches the Deployment, or shows what it would be then.
+    pub(crate) async fn patch(&self, patch: &Patch<Value>, writing: &Writing) -> Result<Deployment, Failure> {
+        if writing.dry_run != DryRun::Client {
+            return self.cluster.patch(&self.deployment, patch, writing).await;
+        }
+        let mut deployment = self.deployment.clone();
+        match patch {
+            Patch::Json(patch) => json_patch::patch(&mut deployment.body, patch)
+                .map_err(|error| Failure::Rollout(error.to_string()))?,
+            Patch::Merge(patch) => json_patch::merge(&mut deployment.body, patch),
+            _ => {}
+        }
+        Ok(deployment)
+    }
 }

@@ -1,23 +1,22 @@
 //! `undo`: back to an earlier revision, by its template or by a pin.
 
 use api::{Rollback, RollbackResult};
-use kube::api::Patch;
 use plan::Flavour;
 use serde_json::Value;
 
-use crate::args::connection::Connection;
 use crate::args::pin::PinArguments;
-use crate::args::{DryRun, Goal, UndoArguments};
+use crate::args::writing::DryRun;
+use crate::args::{Goal, UndoArguments};
 use crate::cluster::Deployment;
 use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::edits::{self, Undo};
 use crate::failure::Failure;
 use crate::history::{Revision, difference, revisions};
-use crate::output::{print, print_comparison};
-use crate::verbs::status;
-use crate::verbs::subject::{Subject, open_within};
-use crate::{gitops, pinned, rollout};
+use crate::output::print_comparison;
+use crate::verbs::subject::Subject;
+use crate::verbs::{edit, status};
+use crate::{gitops, name, pinned, rollout};
 
 /// How to go back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,33 +27,46 @@ enum Way<'a> {
     Pin(Option<&'a str>),
 }
 
-pub(crate) async fn undo(connection: &Connection, arguments: &UndoArguments) -> Result<Code, Failure> {
-    let deadline = Deadline::after(arguments.timeout);
-    let subject = &open_within(connection, &arguments.target, deadline).await?;
+/// Refuses to wait for the first of several Deployments before the next one is rolled back.
+pub(crate) fn waits_for_one(arguments: &UndoArguments) -> Result<(), Failure> {
+    let has_several = arguments.wait && name::parse_several(&arguments.targets.words)?.len() > 1;
+    if has_several {
+        let how = "--wait takes one Deployment; leave it out, and run status with the same names";
+        return Err(Failure::Usage(how.to_owned()));
+    }
+    Ok(())
+}
+
+pub(crate) async fn undo(
+    subject: &Subject,
+    arguments: &UndoArguments,
+    deadline: Deadline,
+) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let unanswered = cluster.unanswered();
     let all = revisions(deadline.hold_or(&unanswered, cluster.sets_of(deployment)).await?);
     let way = Way::of(deployment, &arguments.pin);
     let (revision, change) = way.chosen(deployment, &all, arguments)?;
+    let writing = &arguments.writing;
     let patch = match change {
         Undo::Patch(patch) => patch,
         Undo::Nothing(words) => {
-            let (name, number) = (deployment.full_name(), revision.number);
-            print(&format!("{name} skipped rollback ({words} revision {number})\n"))?;
-            return Ok(Code::Done);
+            let done = format!("skipped rollback ({words} revision {})", revision.number);
+            return edit::report(deployment, &done, writing);
         }
     };
-    if arguments.dry_run != DryRun::None {
-        let planned = way.planned(revision.number);
-        let current = way.current(deployment, &all);
-        let shown = show(subject, current, (revision, planned.as_str()), &patch, arguments.dry_run);
-        return deadline.hold_or(&unanswered, shown).await;
-    }
     let before = deployment.status().rollback;
     let unclear =
         format!("{unanswered}, and may have changed {}: look before you repeat it", deployment.full_name());
-    let patched = deadline.hold_or(&unclear, cluster.patch(deployment, &patch, false)).await?;
-    print(&way.done(deployment, revision.number))?;
+    let patched = deadline.hold_or(&unclear, subject.patch(&patch, writing)).await?;
+    if writing.dry_run != DryRun::None {
+        if writing.output.format.is_none() {
+            print_comparison(&difference(way.current(deployment, &all), &revision.template)?)?;
+        }
+        let planned = format!("{}{}", way.planned(revision.number), writing.dry_run.mark());
+        return edit::report(&patched, &planned, writing);
+    }
+    edit::report(&patched, &way.done(deployment, revision.number), writing)?;
     if !arguments.wait {
         return Ok(Code::Done);
     }
@@ -129,36 +141,18 @@ impl<'a> Way<'a> {
 
     /// What was done.
     fn done(self, deployment: &Deployment, number: i64) -> String {
-        let full = deployment.full_name();
         match self {
-            Self::Template => format!("{full} rolled back\n"),
-            Self::Pin(None) => format!("{full} pinned to revision {number}\n"),
-            Self::Pin(Some(tool)) => format!(
-                "{full} pinned to revision {number}, because {tool} manages its template; to run the template \
-                 again: {}\n",
-                deployment.command("unpin")
-            ),
+            Self::Template => "rolled back".to_owned(),
+            Self::Pin(None) => self.planned(number),
+            Self::Pin(Some(_)) => {
+                format!(
+                    "{}; to run the template again: {}",
+                    self.planned(number),
+                    deployment.command("unpin")
+                )
+            }
         }
     }
-}
-
-/// What would change, and whether the server takes it.
-async fn show(
-    subject: &Subject,
-    current: &Value,
-    (revision, planned): (&Revision, &str),
-    patch: &Patch<Value>,
-    dry_run: DryRun,
-) -> Result<Code, Failure> {
-    let Subject { cluster, deployment } = subject;
-    let mut place = "client dry run";
-    if dry_run == DryRun::Server {
-        cluster.patch(deployment, patch, true).await?;
-        place = "server dry run";
-    }
-    let text = difference(current, &revision.template)?;
-    print_comparison(&format!("{text}{} {planned} ({place})\n", deployment.full_name()))?;
-    Ok(Code::Done)
 }
 
 /// The outcome of the request on rollwright.dev, if it was not carried out.
@@ -181,6 +175,7 @@ fn refused(deployment: &Deployment, before: Option<Rollback>) -> Option<Failure>
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use kube::api::Patch;
     use serde_json::json;
 
     use super::*;
@@ -208,8 +203,8 @@ mod tests {
         assert_eq!(Way::of(&apps, &none), Way::Template);
         assert_eq!(
             Way::of(&git, &none).done(&git, 6),
-            "deployment.rollwright.dev/web pinned to revision 6, because argocd-controller manages its template; to \
-             run the template again: kubectl rollwright unpin deployment.rollwright.dev/web -n shop\n"
+            "pinned to revision 6, because argocd-controller manages its template; to \
+             run the template again: kubectl rollwright unpin deployment.rollwright.dev/web -n shop"
         );
         assert_eq!(Way::Pin(None).planned(6), "pinned to revision 6");
         assert_eq!(Way::Pin(None).goal(), Goal::Running);

@@ -7,7 +7,7 @@ use diagnosis::controller_of;
 use kube::api::ListParams;
 use serde_json::Value;
 
-use crate::args::EditArguments;
+use crate::args::WhyArguments;
 use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
 use crate::diagnosis::{Diagnosis, Facts, Unread, Verdict, diagnose};
@@ -23,7 +23,7 @@ use crate::verbs::subject::Subject;
 
 const PAUSE: Duration = Duration::from_millis(300);
 
-pub(crate) async fn why(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
+pub(crate) async fn why(subject: &Subject, arguments: &WhyArguments) -> Result<Code, Failure> {
     let deployment = observed(subject).await?;
     let diagnosis = look(subject, &deployment).await?;
     let code = match diagnosis.verdict {
@@ -33,7 +33,7 @@ pub(crate) async fn why(subject: &Subject, arguments: &EditArguments) -> Result<
         Verdict::Paused => Code::Paused,
     };
     let name = deployment.full_name();
-    match arguments.output.format {
+    match &arguments.output.format {
         Some(format) => document(format, &diagnosis.document(&name, code.number()), &[name])?,
         None => print(&paragraph(&diagnosis))?,
     }

@@ -66,3 +66,20 @@ fn a_wait_for_a_pin_ends_when_all_pods_are_of_its_revision() {
     assert_eq!(stand.end, Some(Code::Done), "{}", stand.message);
     assert_eq!(stand.message, "deployment \"web\" runs the pinned revision 6");
 }
+
+#[test]
+fn programs_get_one_document_for_a_wait() {
+    let mut lines = Lines { format: Some(Format::Json), ..Lines::new() };
+    let waiting = samples::resting_for_some_time();
+    let stand = Stand::of(&waiting, Goal::Complete, &[]);
+    lines.show(&waiting, &stand).unwrap();
+    let exit_code = |lines: &Lines| lines.result.as_ref().map(|(_, result)| result["exitCode"].clone());
+    assert_eq!(exit_code(&lines), Some(Value::Null), "nothing is printed before the end");
+    lines.mark(Code::Unfinished);
+    assert_eq!(exit_code(&lines), Some(json!(3)));
+    let person = samples::resting_until_promoted();
+    lines.show(&person, &Stand::of(&person, Goal::Complete, &[])).unwrap();
+    assert_eq!(exit_code(&lines), Some(json!(4)), "the last one counts");
+    lines.end().unwrap();
+    assert_eq!(exit_code(&lines), None, "it is printed once");
+}

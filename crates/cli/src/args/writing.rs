@@ -1,0 +1,42 @@
+//! How a verb makes its change.
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+
+use super::output::Output;
+use crate::cluster::FIELD_MANAGER;
+
+/// How a verb makes its change.
+#[derive(Debug, Args)]
+pub(crate) struct Writing {
+    /// Show what would change, without changing it.
+    #[arg(long, value_name = "WHERE", default_value = "none")]
+    pub(crate) dry_run: DryRun,
+    /// Name of the writer in metadata.managedFields.
+    #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) field_manager: String,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Where a change is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DryRun {
+    /// Make the change.
+    None,
+    /// Send nothing.
+    Client,
+    /// Let the API server check the change without storing it.
+    Server,
+}
+
+impl DryRun {
+    /// What follows the words about a change that was not made.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Client => " (client dry run)",
+            Self::Server => " (server dry run)",
+        }
+    }
+}
