@@ -10,7 +10,9 @@ use plan::keys::{condition, reason};
 use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
+use crate::deletion::Deletion;
 use crate::history::Revision;
+use crate::migrate::unfinished::Unfinished;
 use crate::newer;
 use crate::obstacle::{described, next, next_of_refusal};
 use crate::output::clean;
@@ -19,7 +21,9 @@ use crate::reported;
 use crate::requests;
 use crate::rollout::{self, Counts, Phase};
 use crate::unobserved::{QUEUED, Unobserved};
+use course::{back, capitalized};
 
+mod course;
 mod failed;
 mod resting;
 
@@ -113,16 +117,14 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
     let rollout = requests::awaited(deployment, facts.revisions, rollout);
     if rollout.phase == Phase::Complete {
-        return Diagnosis {
-            verdict: Verdict::Complete,
-            cause: "Complete".into(),
-            text: rollout.message,
-            next: None,
-        };
+        return complete(facts, rollout.message);
     }
-    let found = newer(facts)
+    let found = unfinished(facts)
+        .or_else(|| deleted(facts))
+        .or_else(|| newer(facts))
         .or_else(|| refused_set(facts))
         .or_else(|| unbegun(facts))
+        .or_else(|| refused_rollback(facts))
         .or_else(|| failed::awaited(facts))
         .or_else(|| diverged(facts))
         .or_else(|| failed::held(facts))
@@ -134,6 +136,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         .or_else(|| staying(facts));
     let caveat = facts.unread.caveat().filter(|_| found.is_none());
     let mut diagnosis = found.unwrap_or_else(|| waiting(facts, rollout.phase));
+    diagnosis.text = capitalized(&diagnosis.text);
     diagnosis.text.push_str(caveat.unwrap_or_default());
     if let Some(budget) = budget(facts) {
         diagnosis.text.push_str(&format!(
@@ -144,6 +147,50 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     diagnosis
 }
 
+fn complete(facts: &Facts<'_>, message: String) -> Diagnosis {
+    let deployment = facts.deployment;
+    let is_empty = deployment.spec().replicas == Some(0);
+    let more = if is_empty { ", and no pod runs, since spec.replicas is 0" } else { "" };
+    Diagnosis {
+        verdict: Verdict::Complete,
+        cause: "Complete".into(),
+        text: format!("{message}{more}"),
+        next: is_empty.then(|| format!("{} --replicas=COUNT", deployment.command("scale"))),
+    }
+}
+
+/// Somebody deleted the Deployment, and something holds it.
+fn deleted(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let deployment = facts.deployment;
+    let deletion = Deletion::of(&deployment.body)?;
+    let (name, namespace) = (deployment.full_name(), deployment.namespace());
+    let (verdict, more, next) = if deletion.is_held() {
+        let more =
+            " The program that added the finalizer has to remove it. If it is gone, remove the finalizer.";
+        (Verdict::Blocked, more, format!("kubectl edit {name} -n {namespace}"))
+    } else {
+        (Verdict::Waiting, "", format!("kubectl wait --for=delete {name} -n {namespace} --timeout=5m"))
+    };
+    Some(Diagnosis {
+        verdict,
+        cause: "Deleted".into(),
+        text: format!("The Deployment {}. The controller rolls out nothing more.{more}", deletion.words()),
+        next: Some(next),
+    })
+}
+
+/// A migration was cut, and only its end lets anything happen.
+fn unfinished(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let unfinished = Unfinished::of(facts.deployment)?;
+    let (sentence, back) = (unfinished.sentence(), unfinished.back());
+    Some(Diagnosis {
+        verdict: Verdict::Paused,
+        cause: "MigrationUnfinished".into(),
+        text: format!("{sentence}. To return instead: `{back}`."),
+        next: Some(unfinished.finish()),
+    })
+}
+
 /// A newer operator decided what runs.
 fn newer(facts: &Facts<'_>) -> Option<Diagnosis> {
     let deployment = facts.deployment;
@@ -152,7 +199,23 @@ fn newer(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: reason::NEWER_SPEC.into(),
         text: format!("The operator only scales this Deployment: {left}."),
-        next: None,
+        next: Some(format!("kubectl edit {} -n {}", deployment.full_name(), deployment.namespace())),
+    })
+}
+
+/// The operator does not carry out `spec.rollbackTo`, and rolls nothing back until somebody changes that.
+fn refused_rollback(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let deployment = facts.deployment;
+    let status = deployment.status();
+    let message = rollout::refusal(&deployment.spec(), &status)?;
+    Some(Diagnosis {
+        verdict: Verdict::Blocked,
+        cause: condition::ROLLBACK_REFUSED.into(),
+        text: clean(&format!(
+            "The operator refuses the rollback that spec.rollbackTo asks for: {}.",
+            message.trim_end_matches('.')
+        )),
+        next: Some(deployment.command("history")),
     })
 }
 
@@ -226,7 +289,7 @@ fn on_the_way(facts: &Facts<'_>, target: &Target) -> String {
         Ok(Why::Converged) => String::new(),
         Ok(why) => {
             let number = target.revision.map_or_else(String::new, |number| format!(" {number}"));
-            format!(" Revision{number} is still being rolled out; the controller is {why}.")
+            format!(" Revision{number} is still being rolled out. {}", course::sentence(why))
         }
         Err(error) => format!(" {error}."),
     }
@@ -239,11 +302,21 @@ fn hashes(revisions: &[Revision]) -> String {
     if known.is_empty() { String::new() } else { clean(&format!(" There are: {}.", known.join(", "))) }
 }
 
+/// A pause, and what the pods lack meanwhile: the end of the pause does not cure that.
 fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
-    facts.deployment.is_paused().then(|| Diagnosis {
+    if !facts.deployment.is_paused() {
+        return None;
+    }
+    let deployment = facts.deployment;
+    let target = pinned::target(&deployment.body).filter(pinned::runs_another);
+    let target = target.map(|target| capitalized(&pinned::sentence(&deployment.spec(), target)));
+    let target = target.map_or_else(String::new, |words| format!(" {words}."));
+    let lack = refused_pod(facts).or_else(|| unready(facts));
+    let lack = lack.map_or_else(String::new, |found| format!(" Meanwhile: {}", found.text));
+    Some(Diagnosis {
         verdict: Verdict::Paused,
         cause: "Paused".into(),
-        text: "The rollout is paused and waits until someone resumes it.".to_owned(),
+        text: format!("The rollout is paused and waits until someone resumes it.{target}{lack}"),
         next: Some(facts.deployment.command("resume")),
     })
 }
@@ -253,23 +326,23 @@ fn refused_set(facts: &Facts<'_>) -> Option<Diagnosis> {
     let status = facts.deployment.status();
     let condition = status.condition(condition::PROGRESSING)?;
     let is_refused = condition.reason.as_deref() == Some(reason::REPLICA_SET_CREATE_ERROR);
-    is_refused.then(|| refused(facts, "A ReplicaSet", condition.message.as_deref().unwrap_or_default()))
+    is_refused.then(|| refused(facts, "a ReplicaSet", condition.message.as_deref().unwrap_or_default()))
 }
 
 /// The server refuses pods of the ReplicaSet that runs or is rolled out.
 fn refused_pod(facts: &Facts<'_>) -> Option<Diagnosis> {
     let failure = facts.running?.status().failure?;
-    (failure.status == "True").then(|| refused(facts, "A pod", &failure.message))
+    (failure.status == "True").then(|| refused(facts, "a pod", &failure.message))
 }
 
 fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
     let cause = Cause::of_refusal(message);
-    let next = next_of_refusal(cause, facts.deployment.namespace());
+    let next = next_of_refusal(cause, message, facts.deployment.namespace());
     Diagnosis {
         verdict: Verdict::Blocked,
         cause: cause.as_str().into(),
-        text: format!("{what} of this rollout is refused: {message}."),
-        next: Some(next.unwrap_or_else(|| facts.deployment.command("get"))),
+        text: format!("The API server refuses {what} of this rollout: {}.", message.trim_end_matches('.')),
+        next: Some(next.unwrap_or_else(|| back(facts, ""))),
     }
 }
 
@@ -283,7 +356,7 @@ fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: worst.cause.as_str().into(),
         text: format!("{} of {set} {}.", counted(worst.pods), worst.message),
-        next: Some(next.unwrap_or_else(|| back(facts))),
+        next: Some(next.unwrap_or_else(|| back(facts, &worst.container))),
     })
 }
 
@@ -296,7 +369,7 @@ fn reported(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: clean(&first.cause).into(),
         text: format!("{}.", reported::sentence(first).trim_end_matches('.')),
-        next: Some(back(facts)),
+        next: Some(back(facts, first.container.as_deref().unwrap_or_default())),
     })
 }
 
@@ -319,11 +392,6 @@ fn staying(facts: &Facts<'_>) -> Option<Diagnosis> {
     })
 }
 
-/// The way back, if there is one: the first revision has none.
-fn back(facts: &Facts<'_>) -> String {
-    facts.deployment.command(if facts.revisions.len() > 1 { "undo" } else { "get" })
-}
-
 fn counted(pods: usize) -> String {
     match pods {
         1 => "1 pod".to_owned(),
@@ -333,14 +401,14 @@ fn counted(pods: usize) -> String {
 
 /// What takes its time, in the planner's words.
 fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
-    let why = facts.why.as_ref().map_or_else(Clone::clone, ToString::to_string);
+    let course = facts.why.as_ref().map_or_else(|error| format!("{}.", capitalized(error)), course::sentence);
     let blocked = matches!(facts.why.as_ref().map(Why::itself), Err(_) | Ok(Why::Blocked(_)));
     if blocked || phase == Phase::Failed {
         return Diagnosis {
             verdict: Verdict::Blocked,
             cause: if blocked { "Blocked" } else { reason::PROGRESS_DEADLINE_EXCEEDED }.into(),
-            text: format!("The rollout makes no progress; the controller is {why}."),
-            next: Some(back(facts)),
+            text: format!("The rollout makes no progress. {course}"),
+            next: Some(back(facts, "")),
         };
     }
     let soak = facts.deployment.spec().min_ready_seconds.unwrap_or(0);
@@ -351,8 +419,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
             verdict: Verdict::Waiting,
             cause: "MinReadySeconds".into(),
             text: format!(
-                "Pods are ready. They count as available after {soak} s (spec.minReadySeconds); the controller \
-                 is {why}."
+                "Pods are ready. They count as available after {soak} s (spec.minReadySeconds). {course}"
             ),
             next: Some(facts.deployment.command("status")),
         };
@@ -360,7 +427,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
     Diagnosis {
         verdict: Verdict::Waiting,
         cause: "Progressing".into(),
-        text: format!("The rollout continues; the controller is {why}."),
+        text: format!("The rollout continues. {course}"),
         next: Some(facts.deployment.command("status")),
     }
 }

@@ -17,6 +17,7 @@ mod cluster;
 mod code;
 mod completion;
 mod containers;
+mod deletion;
 mod deployment;
 mod diagnosis;
 mod edits;

@@ -6,6 +6,7 @@
 //! fields that must not change, so nothing here checks those.
 
 pub mod files;
+mod nearest;
 mod yaml;
 
 use crate::Crd;
@@ -111,6 +112,16 @@ impl Linter {
         report
     }
 
+    /// What to write instead of an unknown field at this path, to append to a message; `None` if no known field is
+    /// similar.
+    #[must_use]
+    pub fn hint(&self, field: &str) -> Option<String> {
+        let renamed = api::renamed::instead_of(field).map(|new| format!("; write {new} instead"));
+        renamed.or_else(|| {
+            nearest::nearest(self.crd.schema(), field).map(|near| format!("; did you mean {near}?"))
+        })
+    }
+
     fn document(&self, document: Document, report: &mut Report) {
         let Document { value, lines, duplicates } = document;
         for (place, object) in members(value) {
@@ -164,7 +175,7 @@ impl Linter {
             Ok(unknown) => findings.extend(unknown.into_iter().map(|message| {
                 // `unknown field "spec.foo"`
                 let field = message.split('"').nth(1).unwrap_or_default().to_owned();
-                let hint = api::renamed::instead_of(&field).map(|new| format!("; write {new} instead"));
+                let hint = self.hint(&field);
                 place.finding(&field, message + &hint.unwrap_or_default())
             })),
         }

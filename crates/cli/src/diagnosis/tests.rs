@@ -8,6 +8,8 @@ use super::*;
 use crate::history::revisions;
 use crate::pinned::samples;
 
+mod page;
+
 /// A rollout of two pods; one of them is not there yet.
 fn deployment() -> Value {
     json!({
@@ -93,7 +95,7 @@ fn an_image_that_cannot_be_pulled() {
     let found = Case::of_pod(&container(&state));
     is(&found, Verdict::Blocked, "ImagePull", "1 pod of web-5f9 cannot pull the image app:9", "undo");
     let first = Case { pods: vec![pod(&container(&state))], is_first: true, ..Case::default() }.diagnosed();
-    is(&first, Verdict::Blocked, "ImagePull", "cannot pull", "kubectl rollwright get");
+    is(&first, Verdict::Blocked, "ImagePull", "cannot pull", "-n shop app=IMAGE");
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn a_crash_loop() {
     });
     let found = Case::of_pod(&container(&state));
     let next = "kubectl logs web-5f9-x -c app -n shop --previous";
-    is(&found, Verdict::Blocked, "CrashLoop", "last with exit code 137", next);
+    is(&found, Verdict::Blocked, "CrashLoop", "cannot keep container app running, last exit code 137", next);
 }
 
 #[test]
@@ -140,11 +142,14 @@ fn refusals_of_the_server() {
         &quota,
         Verdict::Blocked,
         "Quota",
-        "A pod of this rollout is refused",
+        "The API server refuses a pod of this rollout",
         "kubectl describe quota -n shop",
     );
     let webhook = refused("admission webhook \"policy.example\" denied the request: no");
     is(&webhook, Verdict::Blocked, "AdmissionWebhook", "denied the request", "webhookconfigurations");
+    let limit = refused("pods \"x\" is forbidden: maximum cpu usage per Container is 1, but limit is 2");
+    is(&limit, Verdict::Blocked, "Refused", "maximum cpu usage", "kubectl describe limitrange -n shop");
+    is(&refused("no."), Verdict::Blocked, "Refused", "of this rollout: no.", "kubectl rollwright undo");
     let security = refused("pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\"");
     is(&security, Verdict::Blocked, "PodSecurity", "restricted", "--show-labels");
 }
@@ -157,7 +162,13 @@ fn a_replica_set_that_is_refused() {
     body["status"]["conditions"] = json!([{"type": "Progressing", "status": "False",
         "reason": "ReplicaSetCreateError", "message": "admission webhook \"x\" denied the request"}]);
     let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
-    is(&found, Verdict::Blocked, "AdmissionWebhook", "A ReplicaSet of this rollout", "webhookconfigurations");
+    is(
+        &found,
+        Verdict::Blocked,
+        "AdmissionWebhook",
+        "The API server refuses a ReplicaSet of this rollout",
+        "webhookconfigurations",
+    );
 }
 
 #[test]
@@ -353,14 +364,14 @@ pub(super) fn instead(why: Why) -> Why {
 
 #[test]
 fn a_pin_is_the_cause_whatever_its_revision_waits_for() {
-    let words = format!("{}.", samples::WORDS);
+    let words = capitalized(&format!("{}.", samples::WORDS));
     let next = "kubectl rollwright unpin deployment.rollwright.dev/web -n shop";
     let found = diverged_by(&samples::pinned(), instead(Why::Converged), &[]);
     is(&found, Verdict::Blocked, "Pinned", &words, next);
     assert_eq!(found.text, words);
     let waiting = Why::WaitingForAvailable { set: "web-h6".to_owned(), available: 1, desired: 3 };
     let found = diverged_by(&samples::pinned(), instead(waiting), &[]);
-    is(&found, Verdict::Blocked, "Pinned", "rolled out; the controller is waiting for pods", next);
+    is(&found, Verdict::Blocked, "Pinned", "rolled out. The controller is waiting for pods", next);
     assert!(found.text.starts_with(&words), "{}", found.text);
     let state = json!({"state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}});
     let found = diverged_by(&samples::pinned(), instead(Why::Stepping), &[pod(&container(&state))]);

@@ -18,6 +18,8 @@ use crate::args::{Arguments, MoveVerb, RevisionVerb, RolloutVerb, SpecVerb, Verb
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::{migrate, rolling_update};
+#[cfg(test)]
+pub(crate) use diff::compared;
 use subject::open;
 
 /// Carries out a command line.

@@ -104,11 +104,12 @@ fn for_people(deployment: &Deployment, projection: &Projection) -> String {
     let summary = if steps == 0 {
         "no step to take".to_owned()
     } else {
+        let (plural, highest) = (if steps == 1 { "" } else { "s" }, projection.highest());
+        let pods = if highest == 1 { "pod" } else { "pods" };
         format!(
-            "{steps} steps; at least {} available (limit {}), at most {} pods (limit {})",
+            "{steps} step{plural}; at least {} available (limit {}), at most {highest} {pods} (limit {})",
             projection.lowest(),
             projection.floor,
-            projection.highest(),
             projection.ceiling
         )
     };

@@ -180,7 +180,7 @@ pub(crate) async fn wait(
             Ok(ended) => ended,
             Err(_) => {
                 lines.end()?;
-                tell(&format!("error: timed out after {timeout:?}; the rollout continues"));
+                tell(&format!("error: timed out after {timeout:?}; the rollout has not ended"));
                 return Ok(Code::Unfinished);
             }
         },
