@@ -238,13 +238,14 @@ impl Cluster {
         Ok(list.items.into_iter().map(body).collect())
     }
 
-    /// Patches a Deployment.
+    /// Patches a Deployment, unless a migration is about to.
     pub(crate) async fn patch(
         &self,
         deployment: &Deployment,
         patch: &Patch<Value>,
         dry_run: bool,
     ) -> Result<Deployment, Failure> {
+        unfinished::none(deployment)?;
         let params =
             PatchParams { dry_run, field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let patched = self.deployments(deployment.flavour).patch(deployment.name(), &params, patch).await?;

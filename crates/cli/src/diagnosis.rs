@@ -10,10 +10,7 @@ use plan::keys::{condition, reason};
 use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
-use crate::deletion::Deletion;
 use crate::history::Revision;
-use crate::migrate::unfinished::Unfinished;
-use crate::newer;
 use crate::obstacle::{described, next, next_of_refusal};
 use crate::output::clean;
 use crate::pinned;
@@ -25,6 +22,7 @@ use course::{back, capitalized};
 
 mod course;
 mod failed;
+mod first;
 mod resting;
 
 /// All that is looked at.
@@ -117,14 +115,14 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
     let rollout = requests::awaited(deployment, facts.revisions, rollout);
     if rollout.phase == Phase::Complete {
-        return complete(facts, rollout.message);
+        return first::complete(facts, &rollout.message);
     }
-    let found = unfinished(facts)
-        .or_else(|| deleted(facts))
-        .or_else(|| newer(facts))
+    let found = first::unfinished(facts)
+        .or_else(|| first::deleted(facts))
+        .or_else(|| first::newer(facts))
         .or_else(|| refused_set(facts))
         .or_else(|| unbegun(facts))
-        .or_else(|| refused_rollback(facts))
+        .or_else(|| first::refused_rollback(facts))
         .or_else(|| failed::awaited(facts))
         .or_else(|| diverged(facts))
         .or_else(|| failed::held(facts))
@@ -145,78 +143,6 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         ));
     }
     diagnosis
-}
-
-fn complete(facts: &Facts<'_>, message: String) -> Diagnosis {
-    let deployment = facts.deployment;
-    let is_empty = deployment.spec().replicas == Some(0);
-    let more = if is_empty { ", and no pod runs, since spec.replicas is 0" } else { "" };
-    Diagnosis {
-        verdict: Verdict::Complete,
-        cause: "Complete".into(),
-        text: format!("{message}{more}"),
-        next: is_empty.then(|| format!("{} --replicas=COUNT", deployment.command("scale"))),
-    }
-}
-
-/// Somebody deleted the Deployment, and something holds it.
-fn deleted(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let deployment = facts.deployment;
-    let deletion = Deletion::of(&deployment.body)?;
-    let (name, namespace) = (deployment.full_name(), deployment.namespace());
-    let (verdict, more, next) = if deletion.is_held() {
-        let more =
-            " The program that added the finalizer has to remove it. If it is gone, remove the finalizer.";
-        (Verdict::Blocked, more, format!("kubectl edit {name} -n {namespace}"))
-    } else {
-        (Verdict::Waiting, "", format!("kubectl wait --for=delete {name} -n {namespace} --timeout=5m"))
-    };
-    Some(Diagnosis {
-        verdict,
-        cause: "Deleted".into(),
-        text: format!("The Deployment {}. The controller rolls out nothing more.{more}", deletion.words()),
-        next: Some(next),
-    })
-}
-
-/// A migration was cut, and only its end lets anything happen.
-fn unfinished(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let unfinished = Unfinished::of(facts.deployment)?;
-    let (sentence, back) = (unfinished.sentence(), unfinished.back());
-    Some(Diagnosis {
-        verdict: Verdict::Paused,
-        cause: "MigrationUnfinished".into(),
-        text: format!("{sentence}. To return instead: `{back}`."),
-        next: Some(unfinished.finish()),
-    })
-}
-
-/// A newer operator decided what runs.
-fn newer(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let deployment = facts.deployment;
-    let left = newer::left(&deployment.status()).filter(|_| rollout::is_observed(&deployment.body))?;
-    Some(Diagnosis {
-        verdict: Verdict::Blocked,
-        cause: reason::NEWER_SPEC.into(),
-        text: format!("The operator only scales this Deployment: {left}."),
-        next: Some(format!("kubectl edit {} -n {}", deployment.full_name(), deployment.namespace())),
-    })
-}
-
-/// The operator does not carry out `spec.rollbackTo`, and rolls nothing back until somebody changes that.
-fn refused_rollback(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let deployment = facts.deployment;
-    let status = deployment.status();
-    let message = rollout::refusal(&deployment.spec(), &status)?;
-    Some(Diagnosis {
-        verdict: Verdict::Blocked,
-        cause: condition::ROLLBACK_REFUSED.into(),
-        text: clean(&format!(
-            "The operator refuses the rollback that spec.rollbackTo asks for: {}.",
-            message.trim_end_matches('.')
-        )),
-        next: Some(deployment.command("history")),
-    })
 }
 
 /// The controller has not begun with the last change, or nothing has come of a request. The caller has given it time.

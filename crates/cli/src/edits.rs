@@ -19,7 +19,6 @@ const SAME_TEMPLATE: &str = "current template already matches";
 const SAME_PIN: &str = "spec.pin already names";
 
 pub(crate) fn pause(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
-    unfinished::none(deployment)?;
     if deployment.is_paused() {
         return Err(Failure::Rollout(format!("{} is already paused", deployment.full_name())));
     }

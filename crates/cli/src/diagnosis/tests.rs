@@ -39,7 +39,6 @@ struct Case {
     overdue: Vec<Value>,
     events: Vec<Value>,
     unread: Unread,
-    budgets: Vec<Value>,
     unobserved: Option<Unobserved>,
     why: Option<Why>,
     is_first: bool,
@@ -62,7 +61,7 @@ impl Case {
             overdue: &self.overdue,
             events: &self.events,
             unread: self.unread,
-            budgets: &self.budgets,
+            budgets: &[],
             unobserved: self.unobserved,
             why: Ok(self.why.unwrap_or(why)),
             now: Timestamp::UNIX_EPOCH,
@@ -120,13 +119,6 @@ fn a_pod_that_no_node_takes() {
         "Insufficient cpu",
         "kubectl describe pod web-5f9-x -n shop",
     );
-}
-
-#[test]
-fn a_secret_that_is_missing() {
-    let waiting = json!({"reason": "CreateContainerConfigError", "message": "secret \"db\" not found"});
-    let found = Case::of_pod(&container(&json!({"state": {"waiting": waiting}})));
-    is(&found, Verdict::Blocked, "ContainerConfig", "secret \"db\" not found", "describe pod");
 }
 
 fn refused(message: &str) -> Diagnosis {
@@ -214,13 +206,6 @@ fn what_the_operator_reports_is_said_to_who_may_not_list_pods() {
 }
 
 #[test]
-fn an_admission_policy() {
-    let policy =
-        refused("pods \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request");
-    is(&policy, Verdict::Blocked, "AdmissionPolicy", "denied request", "validatingadmissionpolicies");
-}
-
-#[test]
 fn old_pods_that_stay_block_only_a_rollout_that_waits_for_them() {
     let stay = |why| Case { overdue: vec![pod(&json!({}))], why, ..Case::default() }.diagnosed();
     let next = "kubectl describe pod web-5f9-x -n shop";
@@ -236,15 +221,6 @@ fn pods_that_are_ready_and_not_yet_available() {
     body["status"]["readyReplicas"] = json!(3);
     let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
     is(&found, Verdict::Waiting, "MinReadySeconds", "after 30 s", "status");
-}
-
-#[test]
-fn a_pause() {
-    let mut body = deployment();
-    body["spec"]["paused"] = json!(true);
-    let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
-    let next = "kubectl rollwright resume deployment.rollwright.dev/web -n shop";
-    is(&found, Verdict::Paused, "Paused", "until someone resumes it", next);
 }
 
 /// A change that no controller has observed; the operator may have reported that it waits.
@@ -320,14 +296,6 @@ fn what_could_not_be_read_is_named_where_it_matters() {
     let found = blind(no_events, vec![pod(&container(&state))]);
     is(&found, Verdict::Blocked, "ImagePull", "cannot pull", "undo");
     assert!(!found.text.contains("could not be listed"), "{found:?}");
-}
-
-#[test]
-fn a_budget_is_named_beside_the_cause() {
-    let budget = json!({"metadata": {"name": "web-pdb"}, "spec": {"selector": {"matchLabels": {"app": "web"}}},
-                        "status": {"disruptionsAllowed": 0}});
-    let found = Case { budgets: vec![budget], ..Case::default() }.diagnosed();
-    is(&found, Verdict::Waiting, "Progressing", "PodDisruptionBudget web-pdb allows no eviction", "status");
 }
 
 /// A Deployment of the samples, with such a reason of the planner.

@@ -74,9 +74,13 @@ pub(crate) fn none(deployment: &Deployment) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use kube::Client;
+    use kube::api::Patch;
+    use kube::client::Body;
     use serde_json::json;
 
     use super::*;
+    use crate::cluster::Cluster;
     use crate::edits;
 
     fn cut(flavour: Flavour) -> Deployment {
@@ -100,11 +104,15 @@ mod tests {
     }
 
     /// The controller of a Deployment that is resumed too soon creates pods beside those of the other one.
-    #[test]
-    fn nobody_resumes_or_changes_what_a_migration_has_paused() {
+    #[tokio::test]
+    async fn nobody_resumes_or_changes_what_a_migration_has_paused() {
         let cut = cut(Flavour::Rollwright);
-        let refusals =
-            [edits::resume(&cut).err(), edits::pause(&cut).err(), edits::heeded(&cut, "a rollback").err()];
+        let service = tower::service_fn(|_: http::Request<Body>| async {
+            Err::<http::Response<Body>, _>(std::io::Error::other("nobody should ask"))
+        });
+        let cluster = Cluster { client: Client::new(service, "shop"), namespace: "shop".to_owned() };
+        let scaled = cluster.patch(&cut, &Patch::Merge(json!({"spec": {"replicas": 3}})), false).await;
+        let refusals = [scaled.err(), edits::resume(&cut).err(), edits::heeded(&cut, "a rollback").err()];
         for refusal in refusals {
             let refusal = refusal.map(|failure| failure.to_string()).unwrap_or_default();
             assert!(refusal.contains("to finish it: kubectl rollwright migrate deployment/web"), "{refusal}");

@@ -18,9 +18,9 @@ use crate::args::{Arguments, MoveVerb, RevisionVerb, RolloutVerb, SpecVerb, Verb
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::{migrate, rolling_update};
-#[cfg(test)]
-pub(crate) use diff::compared;
 use subject::open;
+#[cfg(test)]
+pub(crate) use {diff::compared, plan::summary};
 
 /// Carries out a command line.
 pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {

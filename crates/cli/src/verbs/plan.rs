@@ -10,6 +10,7 @@ use crate::args::connection::Connection;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
+use crate::migrate::unfinished;
 use crate::name;
 use crate::output::{document, print};
 use crate::projection::{Projection, Row, Stop, project};
@@ -61,6 +62,7 @@ fn read(place: &str) -> Result<Vec<Value>, Failure> {
 }
 
 async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {
+    unfinished::none(deployment)?;
     let sets = cluster.selected(&cluster.sets(), deployment).await?;
     let named = |problem| Failure::Rollout(format!("{}: {problem}", deployment.full_name()));
     project(deployment, &sets, jiff::Timestamp::now()).map_err(named)
@@ -100,6 +102,11 @@ fn for_people(deployment: &Deployment, projection: &Projection) -> String {
         line.extend(has_stops.then(|| stops.join("; ")));
         lines.push(line);
     }
+    format!("{}\n{}{}\n\n", deployment.full_name(), table(&lines), summary(projection))
+}
+
+/// How many steps there are, what holds meanwhile, and the end.
+pub(crate) fn summary(projection: &Projection) -> String {
     let steps = projection.rows.len() - 1;
     let summary = if steps == 0 {
         "no step to take".to_owned()
@@ -113,7 +120,7 @@ fn for_people(deployment: &Deployment, projection: &Projection) -> String {
             projection.ceiling
         )
     };
-    format!("{}\n{}{summary}; then: {}\n\n", deployment.full_name(), table(&lines), projection.end)
+    format!("{summary}; then: {}", projection.end)
 }
 
 fn for_programs(deployment: &Deployment, projection: &Projection) -> Value {
