@@ -2,7 +2,7 @@
 
 use crate::schema::Schema;
 
-/// One letter in so many may be wrong.
+/// One in this many letters may be wrong.
 const LETTERS_FOR_ONE: usize = 3;
 
 /// The path of the known field with the most similar name, beside the unknown one at this path.

@@ -36,7 +36,7 @@ impl Unfinished {
         Self { name: name.to_owned(), namespace: namespace.to_owned(), to, flags }
     }
 
-    /// That it is unfinished, in a sentence without its end.
+    /// Its state, in a sentence without its end.
     pub(crate) fn sentence(&self) -> String {
         let name = |flavour| format!("{}/{}", kind_and_group(flavour), self.name);
         format!(

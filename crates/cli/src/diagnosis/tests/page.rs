@@ -1,7 +1,7 @@
 //! The page of all sentences: each situation with what `list`, `status`, `why`, `plan`, and `diff` print of it.
 //!
-//! `UPDATE=1 cargo test -p cli page` writes it again. Read it then as somebody who was woken at night: each sentence has
-//! to be true, and the next command has to help.
+//! `UPDATE=1 cargo test -p cli page` writes it again. Read it then as somebody who has a cluster to repair: each sentence
+//! has to be true, and the next command has to help.
 
 use std::fmt::Write as _;
 
@@ -110,7 +110,7 @@ impl Situation {
     }
 }
 
-/// What a program can tell of a sentence.
+/// What a program can check of a sentence.
 fn check(title: &str, found: &Diagnosis) {
     let Diagnosis { verdict, text, next, .. } = found;
     let begins = text.chars().next().unwrap();
