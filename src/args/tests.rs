@@ -1,5 +1,4 @@
 use std::path::PathBuf;
-
 use std::time::Duration;
 
 use lease::Timings;

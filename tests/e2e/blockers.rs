@@ -154,7 +154,8 @@ async fn what_the_server_refuses(world: World) -> Outcome {
             world.wait_until("web", "the refusal of a set", |web| web.progressing() == refused).await?;
             world.wait_event("web", "ReplicaSetCreateError", "not today").await?;
         }
-        is(&world, "AdmissionWebhook", 1, &format!("A {what} of this rollout is refused")).await?;
+        is(&world, "AdmissionWebhook", 1, &format!("The API server refuses a {what} of this rollout"))
+            .await?;
         webhook.remove(&world.client()).await?;
         seat.is_complete().await?;
     }

@@ -169,8 +169,8 @@ impl Schema {
         self.properties.get(name)
     }
 
-    /// The name of the property that is spelled most like an unknown one, which has this path.
-    pub(crate) fn like(&self, path: &str) -> Option<&str> {
+    /// The path of the property that is spelled most like an unknown one, which has this path.
+    pub(crate) fn like(&self, path: &str) -> Option<String> {
         let (holder, name) = path.rsplit_once('.').unwrap_or(("", path));
         let mut schema = self;
         for part in holder.split('.').filter(|part| !part.is_empty()) {
@@ -180,7 +180,8 @@ impl Schema {
                 schema = schema.items.as_deref()?;
             }
         }
-        nearest(name, schema.properties.keys().map(String::as_str))
+        let like = nearest(name, schema.properties.keys().map(String::as_str))?;
+        Some(path.strip_suffix(name)?.to_owned() + like)
     }
 
     /// The schema of an entry of an object: of the property, or of additional ones.

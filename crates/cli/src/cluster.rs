@@ -13,6 +13,7 @@ use crate::args::connection::Connection;
 use crate::args::writing::{DryRun, Writing};
 pub(crate) use crate::deployment::{Deployment, kind_and_group};
 use crate::failure::Failure;
+use crate::migrate::unfinished;
 use crate::name::Named;
 use crate::reach::{self, Reached};
 
@@ -22,6 +23,9 @@ pub(crate) const FIELD_MANAGER: &str = "rollwright-cli";
 
 /// What to do about rollwright.dev's name when the object is of the other one.
 const HINT: &str = "; list shows what there is";
+/// The same where there can be no Rollwright Deployment.
+const UNSERVED: &str = " of apps/v1, and the API server does not know rollwright.dev/v1: to install the definition, \
+                        kubectl apply --server-side -f crds/";
 
 /// A connection and the namespace in which names are looked up.
 #[derive(Clone)]
@@ -129,9 +133,11 @@ impl Cluster {
 
     /// The Deployment that was named; both APIs are asked unless one was named.
     pub(crate) async fn find(&self, named: &Named) -> Result<Deployment, Failure> {
-        let not_found = || self.not_found(&named.name);
         if let Some(flavour) = named.flavour {
-            return self.look(flavour, &named.name).await?.ok_or_else(not_found);
+            return match self.look(flavour, &named.name).await? {
+                Some(found) => Ok(found),
+                None => Err(self.missing_of(named).await),
+            };
         }
         let ours = match self.look(Flavour::Rollwright, &named.name).await {
             // For the other API, the same server would let the user wait once more.
@@ -140,14 +146,46 @@ impl Cluster {
         };
         let apps = self.look(Flavour::AppsV1, &named.name).await;
         match (ours, apps) {
-            (Ok(Some(_)), Ok(Some(_))) => {
+            (Ok(Some(ours)), Ok(Some(apps))) => {
+                unfinished::none(&ours)?;
+                unfinished::none(&apps)?;
                 Err(Failure::Ambiguous { name: named.name.clone(), namespace: self.namespace.clone() })
             }
             // Who may see one of them only need not name it.
             (Ok(Some(found)), _) | (_, Ok(Some(found))) => Ok(found),
             (Err(error), _) | (_, Err(error)) => Err(error),
-            (Ok(None), Ok(None)) => Err(not_found()),
+            (Ok(None), Ok(None)) => Err(self.missing_of(named).await),
         }
+    }
+
+    /// Why there is no such Deployment: perhaps nobody has installed the definition.
+    async fn missing_of(&self, named: &Named) -> Failure {
+        if named.flavour == Some(Flavour::AppsV1) || self.serves(Flavour::Rollwright).await.unwrap_or(true) {
+            return self.not_found(&named.name);
+        }
+        if named.flavour.is_some() {
+            return self.without_definition();
+        }
+        let (name, namespace) = (named.name.clone(), self.namespace.clone());
+        Failure::NotFound { name, namespace, hint: UNSERVED.to_owned() }
+    }
+
+    /// Whether the server knows an API.
+    pub(crate) async fn serves(&self, flavour: Flavour) -> Result<bool, Failure> {
+        match self.client.list_api_group_resources(flavour.api_version()).await {
+            Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == "deployments")),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The failure of a request about a Rollwright Deployment where their definition is not installed.
+    pub(crate) fn without_definition(&self) -> Failure {
+        Failure::Missing(
+            "the API server does not know rollwright.dev/v1: install the definition first, kubectl apply \
+             --server-side -f crds/, or with the chart"
+                .to_owned(),
+        )
     }
 
     /// The failure of a name that neither API has, or the API that was named.
@@ -212,13 +250,14 @@ impl Cluster {
         Ok(list.items.into_iter().map(body).collect())
     }
 
-    /// Patches a Deployment.
+    /// Patches a Deployment, unless a migration is about to.
     pub(crate) async fn patch(
         &self,
         deployment: &Deployment,
         patch: &Patch<Value>,
         writing: &Writing,
     ) -> Result<Deployment, Failure> {
+        unfinished::none(deployment)?;
         let params = PatchParams {
             dry_run: writing.dry_run == DryRun::Server,
             field_manager: Some(writing.field_manager.clone()),

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
 use crate::history::Revision;
-use crate::newer;
 use crate::obstacle::{described, next, next_of_refusal};
 use crate::output::clean;
 use crate::pinned;
@@ -19,8 +18,11 @@ use crate::reported;
 use crate::requests;
 use crate::rollout::{self, Counts, Phase};
 use crate::unobserved::{QUEUED, Unobserved};
+use course::{back, capitalized};
 
+mod course;
 mod failed;
+mod first;
 mod resting;
 
 /// All that is looked at.
@@ -113,16 +115,14 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
     let rollout = requests::awaited(deployment, facts.revisions, rollout);
     if rollout.phase == Phase::Complete {
-        return Diagnosis {
-            verdict: Verdict::Complete,
-            cause: "Complete".into(),
-            text: rollout.message,
-            next: None,
-        };
+        return first::complete(facts, &rollout.message);
     }
-    let found = newer(facts)
+    let found = first::unfinished(facts)
+        .or_else(|| first::deleted(facts))
+        .or_else(|| first::newer(facts))
         .or_else(|| refused_set(facts))
         .or_else(|| unbegun(facts))
+        .or_else(|| first::refused_rollback(facts))
         .or_else(|| failed::awaited(facts))
         .or_else(|| diverged(facts))
         .or_else(|| failed::held(facts))
@@ -134,6 +134,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         .or_else(|| staying(facts));
     let caveat = facts.unread.caveat().filter(|_| found.is_none());
     let mut diagnosis = found.unwrap_or_else(|| waiting(facts, rollout.phase));
+    diagnosis.text = capitalized(&diagnosis.text);
     diagnosis.text.push_str(caveat.unwrap_or_default());
     if let Some(budget) = budget(facts) {
         diagnosis.text.push_str(&format!(
@@ -142,18 +143,6 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         ));
     }
     diagnosis
-}
-
-/// A newer operator decided what runs.
-fn newer(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let deployment = facts.deployment;
-    let left = newer::left(&deployment.status()).filter(|_| rollout::is_observed(&deployment.body))?;
-    Some(Diagnosis {
-        verdict: Verdict::Blocked,
-        cause: reason::NEWER_SPEC.into(),
-        text: format!("The operator only scales this Deployment: {left}."),
-        next: None,
-    })
 }
 
 /// The controller has not begun with the last change, or nothing has come of a request. The caller has given it time.
@@ -226,7 +215,7 @@ fn on_the_way(facts: &Facts<'_>, target: &Target) -> String {
         Ok(Why::Converged) => String::new(),
         Ok(why) => {
             let number = target.revision.map_or_else(String::new, |number| format!(" {number}"));
-            format!(" Revision{number} is still being rolled out; the controller is {why}.")
+            format!(" Revision{number} is still being rolled out. {}", course::sentence(why))
         }
         Err(error) => format!(" {error}."),
     }
@@ -239,11 +228,21 @@ fn hashes(revisions: &[Revision]) -> String {
     if known.is_empty() { String::new() } else { clean(&format!(" There are: {}.", known.join(", "))) }
 }
 
+/// A pause, and what the pods lack meanwhile: the end of the pause does not cure that.
 fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
-    facts.deployment.is_paused().then(|| Diagnosis {
+    if !facts.deployment.is_paused() {
+        return None;
+    }
+    let deployment = facts.deployment;
+    let target = pinned::target(&deployment.body).filter(pinned::runs_another);
+    let target = target.map(|target| capitalized(&pinned::sentence(&deployment.spec(), target)));
+    let target = target.map_or_else(String::new, |words| format!(" {words}."));
+    let lack = refused_pod(facts).or_else(|| unready(facts));
+    let lack = lack.map_or_else(String::new, |found| format!(" Meanwhile: {}", found.text));
+    Some(Diagnosis {
         verdict: Verdict::Paused,
         cause: "Paused".into(),
-        text: "The rollout is paused and waits until someone resumes it.".to_owned(),
+        text: format!("The rollout is paused and waits until someone resumes it.{target}{lack}"),
         next: Some(facts.deployment.command("resume")),
     })
 }
@@ -253,23 +252,23 @@ fn refused_set(facts: &Facts<'_>) -> Option<Diagnosis> {
     let status = facts.deployment.status();
     let condition = status.condition(condition::PROGRESSING)?;
     let is_refused = condition.reason.as_deref() == Some(reason::REPLICA_SET_CREATE_ERROR);
-    is_refused.then(|| refused(facts, "A ReplicaSet", condition.message.as_deref().unwrap_or_default()))
+    is_refused.then(|| refused(facts, "a ReplicaSet", condition.message.as_deref().unwrap_or_default()))
 }
 
 /// The server refuses pods of the ReplicaSet that runs or is rolled out.
 fn refused_pod(facts: &Facts<'_>) -> Option<Diagnosis> {
     let failure = facts.running?.status().failure?;
-    (failure.status == "True").then(|| refused(facts, "A pod", &failure.message))
+    (failure.status == "True").then(|| refused(facts, "a pod", &failure.message))
 }
 
 fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
     let cause = Cause::of_refusal(message);
-    let next = next_of_refusal(cause, facts.deployment.namespace());
+    let next = next_of_refusal(cause, message, facts.deployment.namespace());
     Diagnosis {
         verdict: Verdict::Blocked,
         cause: cause.as_str().into(),
-        text: format!("{what} of this rollout is refused: {message}."),
-        next: Some(next.unwrap_or_else(|| facts.deployment.command("get"))),
+        text: format!("The API server refuses {what} of this rollout: {}.", message.trim_end_matches('.')),
+        next: Some(next.unwrap_or_else(|| back(facts, ""))),
     }
 }
 
@@ -283,7 +282,7 @@ fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: worst.cause.as_str().into(),
         text: format!("{} of {set} {}.", counted(worst.pods), worst.message),
-        next: Some(next.unwrap_or_else(|| back(facts))),
+        next: Some(next.unwrap_or_else(|| back(facts, &worst.container))),
     })
 }
 
@@ -296,7 +295,7 @@ fn reported(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: clean(&first.cause).into(),
         text: format!("{}.", reported::sentence(first).trim_end_matches('.')),
-        next: Some(back(facts)),
+        next: Some(back(facts, first.container.as_deref().unwrap_or_default())),
     })
 }
 
@@ -319,11 +318,6 @@ fn staying(facts: &Facts<'_>) -> Option<Diagnosis> {
     })
 }
 
-/// The way back, if there is one: the first revision has none.
-fn back(facts: &Facts<'_>) -> String {
-    facts.deployment.command(if facts.revisions.len() > 1 { "undo" } else { "get" })
-}
-
 fn counted(pods: usize) -> String {
     match pods {
         1 => "1 pod".to_owned(),
@@ -333,14 +327,14 @@ fn counted(pods: usize) -> String {
 
 /// What takes its time, in the planner's words.
 fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
-    let why = facts.why.as_ref().map_or_else(Clone::clone, ToString::to_string);
+    let course = facts.why.as_ref().map_or_else(|error| format!("{}.", capitalized(error)), course::sentence);
     let blocked = matches!(facts.why.as_ref().map(Why::itself), Err(_) | Ok(Why::Blocked(_)));
     if blocked || phase == Phase::Failed {
         return Diagnosis {
             verdict: Verdict::Blocked,
             cause: if blocked { "Blocked" } else { reason::PROGRESS_DEADLINE_EXCEEDED }.into(),
-            text: format!("The rollout makes no progress; the controller is {why}."),
-            next: Some(back(facts)),
+            text: format!("The rollout makes no progress. {course}"),
+            next: Some(back(facts, "")),
         };
     }
     let soak = facts.deployment.spec().min_ready_seconds.unwrap_or(0);
@@ -351,8 +345,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
             verdict: Verdict::Waiting,
             cause: "MinReadySeconds".into(),
             text: format!(
-                "Pods are ready. They count as available after {soak} s (spec.minReadySeconds); the controller \
-                 is {why}."
+                "Pods are ready. They count as available after {soak} s (spec.minReadySeconds). {course}"
             ),
             next: Some(facts.deployment.command("status")),
         };
@@ -360,7 +353,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
     Diagnosis {
         verdict: Verdict::Waiting,
         cause: "Progressing".into(),
-        text: format!("The rollout continues; the controller is {why}."),
+        text: format!("The rollout continues. {course}"),
         next: Some(facts.deployment.command("status")),
     }
 }

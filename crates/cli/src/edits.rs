@@ -2,7 +2,7 @@
 
 use api::{Pin, encode};
 use kube::api::Patch;
-use plan::keys::{CHANGE_CAUSE, HASH_LABEL, RESTARTED_AT, ROLLBACK_TO, is_never_copied};
+use plan::keys::{CHANGE_CAUSE, HASH_LABEL, RESTARTED_AT, ROLLBACK_TO, is_never_copied, reason};
 use plan::{Flavour, equality};
 use serde_json::{Map, Value, json};
 
@@ -10,6 +10,7 @@ use crate::args::pin::PinArguments;
 use crate::cluster::Deployment;
 use crate::failure::Failure;
 use crate::history::Revision;
+use crate::migrate::unfinished;
 use crate::newer;
 use crate::pinned;
 
@@ -25,6 +26,7 @@ pub(crate) fn pause(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
 }
 
 pub(crate) fn resume(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
+    unfinished::none(deployment)?;
     if !deployment.is_paused() {
         return Err(Failure::Rollout(format!("{} is not paused", deployment.full_name())));
     }
@@ -49,6 +51,7 @@ pub(crate) enum Undo {
 /// Refuses what the operator would not do now: while the Deployment is paused, it would wait, and a newer operator may
 /// have left something.
 pub(crate) fn heeded(deployment: &Deployment, what: &str) -> Result<(), Failure> {
+    unfinished::none(deployment)?;
     newer::none(deployment, what)?;
     if !deployment.is_paused() {
         return Ok(());
@@ -133,8 +136,12 @@ pub(crate) fn pin(
 pub(crate) fn unpin(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
     if deployment.spec().pin.is_none() {
         let reverted = pinned::target(&deployment.body).filter(pinned::is_reverted);
-        let more = reverted.map_or_else(String::new, |_| {
-            format!("; its declared revision failed; to run that again: {}", deployment.command("retry"))
+        let more = reverted.map_or_else(String::new, |target| {
+            let what = match pinned::word(&target) {
+                reason::ABORTED => "somebody aborted its declared revision",
+                _ => "its declared revision failed",
+            };
+            format!("; {what}; to run that again: {}", deployment.command("retry"))
         });
         return Err(Failure::Rollout(format!("{} is not pinned{more}", deployment.full_name())));
     }

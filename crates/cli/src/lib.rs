@@ -20,6 +20,7 @@ mod columns;
 mod completion;
 mod containers;
 mod deadline;
+mod deletion;
 mod deployment;
 mod diagnosis;
 mod edits;

@@ -15,8 +15,11 @@ pub(crate) fn next(blocker: &Blocker, namespace: &str) -> Option<String> {
 }
 
 /// The same for a refusal of the server.
-pub(crate) fn next_of_refusal(cause: Cause, namespace: &str) -> Option<String> {
+pub(crate) fn next_of_refusal(cause: Cause, message: &str, namespace: &str) -> Option<String> {
     match cause {
+        Cause::Refused if is_of_limit_range(message) => {
+            Some(format!("kubectl describe limitrange -n {namespace}"))
+        }
         Cause::Quota => Some(format!("kubectl describe quota -n {namespace}")),
         Cause::AdmissionWebhook => {
             let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
@@ -29,6 +32,13 @@ pub(crate) fn next_of_refusal(cause: Cause, namespace: &str) -> Option<String> {
         Cause::PodSecurity => Some(format!("kubectl get namespace {namespace} --show-labels")),
         _ => None,
     }
+}
+
+/// Whether a LimitRange is the reason, by the words of its admission.
+fn is_of_limit_range(message: &str) -> bool {
+    [" usage per Container is ", " usage per Pod is ", " limit to request ratio per "]
+        .iter()
+        .any(|words| message.contains(words))
 }
 
 /// All about a pod.

@@ -2,6 +2,7 @@
 //! all requests are due. The planner decides that, and what follows.
 
 use api::decode;
+use diagnosis::{list, text};
 use jiff::Timestamp;
 use kube::api::Patch;
 use plan::keys::reason::NO_GOOD_REVISION;
@@ -13,7 +14,9 @@ use crate::cluster::Deployment;
 use crate::edits;
 use crate::failure::Failure;
 use crate::history::Revision;
+use crate::migrate::facts::entry;
 use crate::newer;
+use crate::output::clean;
 use crate::pinned;
 use crate::projection;
 use crate::rollout::{self, Phase, Rollout};
@@ -62,6 +65,21 @@ pub(crate) fn abort(
     }
     let said = format!("abort of revision {number} requested{}", instead(all, number, &after));
     Ok((said, annotation(ABORT, &request)))
+}
+
+/// Who asked to abort, and when, as far as it shows, in a sentence without its end.
+pub(crate) fn abort_of(deployment: &Deployment) -> Option<String> {
+    let request = entry(&deployment.body, "annotations", ABORT)?;
+    let time = request.split_once('/').and_then(|(_, time)| time.parse::<Timestamp>().ok());
+    let time = time.map_or_else(String::new, |time| format!(" at {time:.0}"));
+    let field = format!("/f:metadata/f:annotations/f:{}", ABORT.replace('/', "~1"));
+    let managers = list(&deployment.body, "/metadata/managedFields").iter();
+    let owners = managers.filter(|entry| entry.pointer(&format!("/fieldsV1{field}")).is_some());
+    let manager = owners.max_by_key(|entry| text(entry, "/time")).map(|entry| text(entry, "/manager"));
+    match manager {
+        Some(manager) => Some(clean(&format!("The client {manager} asked for that{time}"))),
+        None => (!time.is_empty()).then(|| format!("Somebody asked for that{time}")),
+    }
 }
 
 /// What runs after an abort of this revision, to print with the request; empty where `after`, the status then, does not

@@ -6,7 +6,9 @@ use plan::keys::{condition, reason};
 use serde_json::Value;
 
 use crate::at_step::{AtStep, Rest};
+use crate::deletion::Deletion;
 use crate::failed;
+use crate::migrate::unfinished::Unfinished;
 use crate::newer;
 use crate::pinned;
 use crate::read;
@@ -115,7 +117,12 @@ pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&
     let (spec, status) = (read::spec(deployment), read::status(deployment));
     let counts = Counts::read(&spec, &status);
     let at_step = AtStep::of(&spec, &status).filter(|_| is_observed(deployment));
-    let (phase, message) = if let Some(place) = queued(&status) {
+    let (phase, message) = if let Some(cut) = Unfinished::of_body(flavour, deployment) {
+        // What the migration paused is no rollout, however many pods it has.
+        (Phase::Paused, format!("deployment \"{name}\": {}", cut.line()))
+    } else if let Some(deletion) = Deletion::of(deployment) {
+        (Phase::Failed, format!("deployment \"{name}\" {}", deletion.words()))
+    } else if let Some(place) = queued(&status) {
         (Phase::Progressing, format!("deployment \"{name}\" is {place}"))
     } else if !is_observed(deployment) {
         (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned())
@@ -153,8 +160,7 @@ fn stands(
 ) -> (Phase, String) {
     let waiting = |what: &str| format!("Waiting for deployment \"{name}\" rollout to finish: {what}...");
     if flavour.is_custom_resource() && spec.rollback_to.is_some() {
-        // A request that is refused stays until somebody removes it: there is nothing to wait for.
-        if let Some(message) = refusal(status) {
+        if let Some(message) = refusal(spec, status) {
             return (Phase::Failed, format!("the rollback of deployment \"{name}\" is refused: {message}"));
         }
         return (Phase::Progressing, waiting("the rollback that was asked for has not begun"));
@@ -223,9 +229,10 @@ pub(crate) fn queued(status: &DeploymentStatus) -> Option<&str> {
     Some(said.message.as_deref().unwrap_or("waiting in the queue for a rollout slot").trim_end_matches('.'))
 }
 
-/// Why the operator refuses the rollback that the spec asks for, if it does (S10).
-fn refusal(status: &DeploymentStatus) -> Option<&str> {
-    let condition = status.condition(condition::ROLLBACK_REFUSED)?;
+/// Why the operator refuses the rollback that the spec asks for, if it does (S10). The request stays until somebody
+/// removes it: there is nothing to wait for.
+pub(crate) fn refusal<'a>(spec: &DeploymentSpec, status: &'a DeploymentStatus) -> Option<&'a str> {
+    let condition = status.condition(condition::ROLLBACK_REFUSED).filter(|_| spec.rollback_to.is_some())?;
     (condition.status == ConditionStatus::True).then(|| condition.message.as_deref().unwrap_or_default())
 }
 

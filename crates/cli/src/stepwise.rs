@@ -60,6 +60,9 @@ pub(crate) struct Progress {
     awaited: String,
     /// Standard output is for one document at the end.
     is_for_programs: bool,
+    /// Whether a request was made.
+    pub(crate) has_tried: bool,
+    /// Whether one succeeded.
     pub(crate) has_written: bool,
 }
 
@@ -71,6 +74,7 @@ impl Progress {
             since: Instant::now(),
             awaited: String::new(),
             is_for_programs: output.format.is_some(),
+            has_tried: false,
             has_written: false,
         }
     }

@@ -126,7 +126,7 @@ fn of_container(status: &Value, words: Words) -> Option<Obstacle> {
 /// How a container ended, in a word and in a sentence.
 fn crash<'a>(container: &str, last: &'a Value, code: Option<i64>, words: Words) -> (&'a str, String) {
     let reason = text(last, "/reason");
-    let with = code.map(|code| format!(", last with exit code {code}")).unwrap_or_default();
+    let with = code.map(|code| format!(", last exit code {code}")).unwrap_or_default();
     // "Error" adds nothing to the code.
     let as_it_is_called = match reason {
         "" | "Error" | "Completed" => String::new(),
@@ -139,7 +139,7 @@ fn crash<'a>(container: &str, last: &'a Value, code: Option<i64>, words: Words) 
     } else {
         "; its last lines are in the log".to_owned()
     };
-    (reason, format!("crash in container {container}{with}{as_it_is_called}{said}"))
+    (reason, format!("cannot keep container {container} running{with}{as_it_is_called}{said}"))
 }
 
 /// Some things leave no trace in the pod's status; the kubelet reports them by events only.
@@ -158,7 +158,7 @@ fn of_events(pod: &Value, events: &[Value], words: Words) -> Option<Obstacle> {
     }
     let event = latest(pod, events, &["Unhealthy"])?;
     let said = of_probe(text(event, "/message"), words);
-    Some(obstacle(Cause::ReadinessProbe, event, format!("run and are not ready: {said}")))
+    Some(obstacle(Cause::ReadinessProbe, event, format!("cannot become ready: {said}")))
 }
 
 fn text_of(value: &Value, path: &str) -> String {

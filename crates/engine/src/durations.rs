@@ -115,6 +115,9 @@ pub const QUEUED_TELLING_INTERVAL: Duration = Duration::from_millis(200);
 /// The pods of a rollout that does not move are listed again after this long.
 pub const LOOK_AGAIN: Duration = Duration::from_secs(15);
 
+/// If the progress deadline passes sooner, the pods are listed this long before it, so that the failure has their cause.
+pub const LOOK_BEFORE_DEADLINE: Duration = Duration::from_secs(3);
+
 /// The events of one of these pods are listed again after this long at the soonest.
 pub const EVENTS_AGAIN: Duration = Duration::from_secs(30);
 

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use plan::{Awaited, Blocker, Evidence, Findings};
 use serde_json::Value;
 
-use crate::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_INTERVAL, UNKNOWN_AFTER};
+use crate::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_BEFORE_DEADLINE, LOOK_INTERVAL, UNKNOWN_AFTER};
 use crate::index::Key;
 use crate::reconcile::Refusal;
 pub(crate) use line::Line;
@@ -141,7 +141,7 @@ impl Look {
         now: Instant,
     ) -> Course {
         let mut is_news = self.compare(awaited, now);
-        let late = self.still_since + looking.after;
+        let late = self.still_since + self.after(looking);
         let is_late = self.is_late(looking, now);
         if !is_late && !self.awaited.is_judged {
             return Course { is_news, again: Some(late), ..Course::default() };
@@ -222,7 +222,15 @@ impl Look {
 
     /// Whether the rollout has not moved for a while.
     fn is_late(&self, looking: Looking, now: Instant) -> bool {
-        self.awaited.is_still && self.still_since + looking.after <= now
+        self.awaited.is_still && self.still_since + self.after(looking) <= now
+    }
+
+    /// For how long the rollout has not moved before its pods are listed: in time for what its deadline decides.
+    fn after(&self, looking: Looking) -> Duration {
+        let deadline = self.awaited.deadline.and_then(|seconds| u64::try_from(seconds).ok());
+        let before =
+            deadline.map(|seconds| Duration::from_secs(seconds).saturating_sub(LOOK_BEFORE_DEADLINE));
+        before.map_or(looking.after, |before| before.min(looking.after))
     }
 
     /// Whether all pods were read since the rollout moved last.

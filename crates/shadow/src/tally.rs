@@ -79,7 +79,7 @@ impl Tally {
     /// If the registry has metrics of these names already.
     pub fn new(api: &'static str, registry: &Registry) -> Result<Self, prometheus::Error> {
         let meters = Meters::new(registry)?;
-        meters.agreement.set(1.0);
+        meters.agreement.set(f64::NAN);
         Ok(Self {
             api,
             writes: Counts::new(),
@@ -108,7 +108,7 @@ impl Tally {
             self.agreed += 1;
         }
         self.note(kind, verdict);
-        self.meters.agreement.set(self.agreement());
+        self.meters.agreement.set(self.agreement().unwrap_or(f64::NAN));
     }
 
     /// An idle Deployment was looked at.
@@ -148,17 +148,17 @@ impl Tally {
             && self.ignored.get(Ignored::StatusByOthers.word()).is_some_and(|count| *count > 0)
     }
 
-    /// Agreed writes among all compared, wanted deviations aside.
-    fn agreement(&self) -> f64 {
+    /// Agreed writes among all compared, wanted deviations aside; `None` if that is none.
+    fn agreement(&self) -> Option<f64> {
         let diverged = self.diverged.iter().filter(|(kind, _)| **kind != AT_REST);
         let diverged: u64 = diverged.map(|(_, count)| count).sum();
         let judged = self.agreed + diverged;
         if judged == 0 {
-            return 1.0;
+            return None;
         }
         #[expect(clippy::cast_precision_loss, reason = "nobody counts to 2^52")]
         let ratio = self.agreed as f64 / judged as f64;
-        ratio
+        Some(ratio)
     }
 
     /// Everything, for machines.
@@ -182,11 +182,14 @@ impl Tally {
     /// The same in a line.
     #[must_use]
     pub fn line(&self, deployments: usize, seconds: u64) -> String {
-        let percent = self.agreement() * 100.0;
+        let agreement = self.agreement().map_or_else(
+            || "agreement unknown, since nothing was compared".to_owned(),
+            |ratio| format!("agreement {:.3} %", ratio * 100.0),
+        );
         format!(
             "{api} after {seconds} s: {deployments} deployments; writes {compared} ({writes}), agreed {agreed}, \
              diverged {diverged}, wanted {wanted}; idle {at_rest_agreed} of {at_rest} agree; \
-             ignored {ignored}; agreement {percent:.3} %",
+             ignored {ignored}; {agreement}",
             api = self.api,
             compared = self.compared(),
             writes = list(&self.writes),
@@ -205,4 +208,22 @@ fn list(counts: &Counts) -> String {
         return "none".to_owned();
     }
     counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_compared_does_not_agree() {
+        let mut tally = Tally::new("apps/v1", &Registry::new()).unwrap();
+        assert!(
+            tally.line(3, 60).ends_with("agreement unknown, since nothing was compared"),
+            "{}",
+            tally.line(3, 60)
+        );
+        assert_eq!(tally.json(3, 60)["agreement"], Value::Null);
+        tally.write("create", &Verdict::Agreed);
+        assert!(tally.line(3, 60).ends_with("agreement 100.000 %"), "{}", tally.line(3, 60));
+    }
 }

@@ -10,7 +10,8 @@ use crate::member::put;
 pub(crate) const VERSION: &str = world::KUBERNETES;
 
 /// Groups, in the order in which clients prefer them; the core group is not among them.
-const GROUPS: [&str; 4] = ["apps", "coordination.k8s.io", "apiextensions.k8s.io", "rollwright.dev"];
+const GROUPS: [&str; 6] =
+    ["apps", "autoscaling", "policy", "coordination.k8s.io", "apiextensions.k8s.io", "rollwright.dev"];
 
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// The same as the server of custom kinds puts them.
@@ -46,6 +47,8 @@ fn names(store: &Store, resource: Resource) -> Names {
         Resource::ServiceAccounts => (&["sa"], &[]),
         Resource::Nodes => (&["no"], &[]),
         Resource::ResourceQuotas => (&["quota"], &[]),
+        Resource::HorizontalPodAutoscalers => (&["hpa"], &["all"]),
+        Resource::PodDisruptionBudgets => (&["pdb"], &[]),
         Resource::CustomResourceDefinitions => (&["crd", "crds"], &["api-extensions"]),
         _ => (&[], &[]),
     };
@@ -82,7 +85,8 @@ pub(crate) fn legacy() -> Value {
 }
 
 fn group_entry(group: &str) -> Value {
-    let version = json!({ "groupVersion": format!("{group}/v1"), "version": "v1" });
+    let version = Resource::version_of(group);
+    let version = json!({ "groupVersion": format!("{group}/{version}"), "version": version });
     json!({ "name": group, "versions": [version], "preferredVersion": version })
 }
 
@@ -166,13 +170,14 @@ fn aggregated_group(store: &Store, group: &str) -> Value {
     let metadata = if group.is_empty() { json!({}) } else { json!({ "name": group }) };
     json!({
         "metadata": metadata,
-        "versions": [{ "version": "v1", "freshness": "Current", "resources": resources }],
+        "versions": [{ "version": Resource::version_of(group), "freshness": "Current", "resources": resources }],
     })
 }
 
 fn aggregated_resource(store: &Store, resource: Resource) -> Value {
     let Names { singular, short, categories } = names(store, resource);
-    let kind = json!({ "group": resource.group(), "version": "v1", "kind": resource.kind() });
+    let version = Resource::version_of(resource.group());
+    let kind = json!({ "group": resource.group(), "version": version, "kind": resource.kind() });
     let subresources: Vec<_> = parts(resource)
         .map(|part| {
             let scale = json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" });
@@ -195,7 +200,10 @@ fn aggregated_resource(store: &Store, resource: Resource) -> Value {
 /// The groups and their resources, for OpenAPI.
 pub(crate) fn all_served(store: &Store) -> Map<String, Value> {
     let groups = std::iter::once("").chain(groups_of(store));
-    let path = |group: &str| if group.is_empty() { "api/v1".to_owned() } else { format!("apis/{group}/v1") };
+    let path = |group: &str| match group {
+        "" => "api/v1".to_owned(),
+        group => format!("apis/{group}/{}", Resource::version_of(group)),
+    };
     let entries = groups.map(|group| {
         let path = path(group);
         let url = json!({ "serverRelativeURL": format!("/openapi/v3/{path}") });

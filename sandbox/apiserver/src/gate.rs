@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admission::{Crd, FieldValidation, built_in, metadata};
+use serde_json::json;
 use world::{Admission, Object, Operation, Refused, Request, Resource, Store, Subresource};
 
 use crate::invalid::{self, refused};
+use crate::member::put;
 use crate::{defaults, definition, managed};
 
 /// How the request that is carried out now writes.
@@ -102,6 +104,20 @@ impl Gate {
         Ok(())
     }
 
+    /// Refuses a field of a Deployment of apps/v1 that the custom kind does not have either, if the request is strict.
+    fn strict(&self, store: &Store, request: &Request<'_>, object: &Object) -> Result<(), Refused> {
+        let is_whole =
+            (request.resource, request.subresource) == (Resource::AppsDeployments, Subresource::Main);
+        if !is_whole || self.scope().validation != FieldValidation::Strict {
+            return Ok(());
+        }
+        let Some(crd) = self.crd(store)? else { return Ok(()) };
+        let mut value = object.to_value();
+        put(&mut value, "status", json!({}));
+        let unknown = crd.decode(&mut value).map_err(|why| refused(&crd.undecodable(&why)))?;
+        self.complain(&crd, object, unknown)
+    }
+
     /// Refuses unknown and duplicate fields, or keeps them for a warning.
     fn complain(&self, crd: &Crd, sent: &Object, unknown: Vec<String>) -> Result<(), Refused> {
         let mut scope = self.scope();
@@ -134,12 +150,13 @@ impl Admission for Gate {
             }
         } else if !self.scope().manager.is_empty() {
             // What acts inside of the cluster knows what it writes.
+            self.strict(store, request, object)?;
             validate(request, object)?;
         }
         let is_deployment = matches!(request.resource, Resource::Deployments | Resource::AppsDeployments);
         let scope = self.scope();
-        if is_deployment && request.subresource == Subresource::Status && !scope.manager.is_empty() {
-            managed::note_status(object, request.stored, &scope, store.now());
+        if is_deployment && !scope.manager.is_empty() {
+            managed::note(object, request.stored, request.subresource, &scope, store.now());
         }
         Ok(())
     }

@@ -30,6 +30,7 @@ mod path;
 mod protobuf;
 mod query;
 mod read;
+mod review;
 mod selector;
 mod serve;
 mod server;

@@ -42,14 +42,15 @@ fn path(resource: Resource) -> String {
     let root = if resource.group().is_empty() {
         "/api/v1".to_owned()
     } else {
-        format!("/apis/{}/v1", resource.group())
+        format!("/apis/{}", resource.api_version())
     };
     let namespace = if resource.is_namespaced() { "/namespaces/{namespace}" } else { "" };
     format!("{root}{namespace}/{}/{{name}}", resource.plural())
 }
 
 fn kind(resource: Resource) -> Value {
-    json!({ "group": resource.group(), "version": "v1", "kind": resource.kind() })
+    let version = Resource::version_of(resource.group());
+    json!({ "group": resource.group(), "version": version, "kind": resource.kind() })
 }
 
 fn operations(resource: Resource) -> Value {
@@ -74,7 +75,10 @@ fn schema_name(resource: Resource) -> String {
     match resource.group() {
         "" => format!("io.k8s.api.core.v1.{}", resource.kind()),
         "rollwright.dev" => format!("dev.rollwright.v1.{}", resource.kind()),
-        group => format!("io.k8s.api.{}.v1.{}", group.split('.').next().unwrap_or(group), resource.kind()),
+        group => {
+            let (name, version) = (group.split('.').next().unwrap_or(group), Resource::version_of(group));
+            format!("io.k8s.api.{name}.{version}.{}", resource.kind())
+        }
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) enum Path {
         /// The part.
         part: Part,
     },
+    /// A question about rights.
+    Review,
     /// Nothing that is served.
     Unknown,
 }
@@ -67,16 +69,28 @@ impl Path {
             ["apis"] => Self::Groups,
             ["apis", group] => Self::Group((*group).to_owned()),
             ["api", "v1"] => Self::Resources(String::new()),
-            ["apis", group, "v1"] => Self::Resources((*group).to_owned()),
+            ["apis", AUTHORIZATION, "v1", "selfsubjectaccessreviews" | "subjectaccessreviews"] => {
+                Self::Review
+            }
+            ["apis", group, version] if is_served(group, version) => Self::Resources((*group).to_owned()),
             ["openapi", "v2"] => Self::OpenApiV2,
             ["openapi", "v3"] => Self::OpenApi,
             ["openapi", "v3", "api", "v1"] => Self::OpenApiGroup(String::new()),
-            ["openapi", "v3", "apis", group, "v1"] => Self::OpenApiGroup((*group).to_owned()),
+            ["openapi", "v3", "apis", group, version] if is_served(group, version) => {
+                Self::OpenApiGroup((*group).to_owned())
+            }
             ["api", "v1", rest @ ..] => objects("", rest),
-            ["apis", group, "v1", rest @ ..] => objects(group, rest),
+            ["apis", group, version, rest @ ..] if is_served(group, version) => objects(group, rest),
             _ => Self::Unknown,
         }
     }
+}
+
+/// The group of questions about rights. It has no objects.
+const AUTHORIZATION: &str = "authorization.k8s.io";
+
+fn is_served(group: &str, version: &str) -> bool {
+    Resource::version_of(group) == version
 }
 
 fn decode(part: &str) -> String {
@@ -143,6 +157,10 @@ mod tests {
             ("/apis/apps/v1beta1/deployments", Path::Unknown),
             ("/api/v1/namespaces/a/nodes", Path::Unknown),
             ("/apis/apps/v1", Path::Resources("apps".to_owned())),
+            ("/apis/autoscaling/v2", Path::Resources("autoscaling".to_owned())),
+            ("/apis/autoscaling/v1", Path::Unknown),
+            ("/apis/autoscaling/v2/horizontalpodautoscalers", all(Resource::HorizontalPodAutoscalers)),
+            ("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", Path::Review),
             ("/nowhere", Path::Unknown),
         ];
         for (text, path) in cases {

@@ -91,6 +91,16 @@ const DEPLOYMENT_SPEC: &[Field] = &[
     (9, "progressDeadlineSeconds", Shape::Count),
 ];
 
+const RIGHT: &[Field] = &[
+    (1, "namespace", Shape::Text),
+    (2, "verb", Shape::Text),
+    (3, "group", Shape::Text),
+    (4, "version", Shape::Text),
+    (5, "resource", Shape::Text),
+    (6, "subresource", Shape::Text),
+    (7, "name", Shape::Text),
+];
+
 /// What the kinds look like that can be decoded.
 fn fields(kind: &str) -> Option<&'static [Field]> {
     Some(match kind {
@@ -104,6 +114,11 @@ fn fields(kind: &str) -> Option<&'static [Field]> {
         "Deployment" => &[
             (1, "metadata", Shape::Message(METADATA)),
             (2, "spec", Shape::Message(DEPLOYMENT_SPEC)),
+            (3, "status", Shape::Dropped),
+        ],
+        "SelfSubjectAccessReview" => &[
+            (1, "metadata", Shape::Message(METADATA)),
+            (2, "spec", Shape::Message(&[(1, "resourceAttributes", Shape::Message(RIGHT))])),
             (3, "status", Shape::Dropped),
         ],
         // Its preconditions are not among them.

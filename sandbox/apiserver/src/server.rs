@@ -26,6 +26,7 @@ use crate::openapi;
 use crate::path::{Part, Path};
 use crate::query::Query;
 use crate::read;
+use crate::review;
 use crate::watch::Watch;
 use crate::write::{self, Call, Written};
 
@@ -91,10 +92,19 @@ impl ApiServer {
                 self.object(asked, &key, part)
             }
             Path::Unknown => Ok(nowhere()),
+            Path::Review if asked.method == Method::POST => self.review(asked),
             _ if asked.method != Method::GET => Err(not_allowed()),
             Path::OpenApiV2 => Ok(openapi::version_two()),
             document => self.document(asked, document),
         }
+    }
+
+    /// Whether somebody may do something.
+    fn review(&self, asked: &Asked) -> Answered {
+        let call = asked.call(Resource::Namespaces, "", "", Subresource::Main);
+        let review = call.json()?;
+        let answered = self.on_store(|store| review::answer(store, review))?;
+        Ok(answer::json(201, &answered))
     }
 
     /// What describes the API itself.

@@ -6,3 +6,4 @@ mod audit;
 mod definition;
 mod service;
 mod talk;
+mod writers;

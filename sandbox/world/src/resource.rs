@@ -1,5 +1,8 @@
 //! The kinds of objects that the cluster serves.
 
+/// The group that is served in another version than the others.
+const AUTOSCALING: &str = "autoscaling";
+
 /// A kind of object, as the API serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
@@ -29,11 +32,15 @@ pub enum Resource {
     CustomResourceDefinitions,
     /// ResourceQuotas.
     ResourceQuotas,
+    /// HorizontalPodAutoscalers. Nothing scales by them.
+    HorizontalPodAutoscalers,
+    /// PodDisruptionBudgets. Nothing is evicted.
+    PodDisruptionBudgets,
 }
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Deployments,
         Self::AppsDeployments,
         Self::ReplicaSets,
@@ -47,6 +54,8 @@ impl Resource {
         Self::Nodes,
         Self::CustomResourceDefinitions,
         Self::ResourceQuotas,
+        Self::HorizontalPodAutoscalers,
+        Self::PodDisruptionBudgets,
     ];
 
     /// The API group; empty for the core group.
@@ -57,16 +66,24 @@ impl Resource {
             Self::AppsDeployments | Self::ReplicaSets => "apps",
             Self::Leases => "coordination.k8s.io",
             Self::CustomResourceDefinitions => "apiextensions.k8s.io",
+            Self::HorizontalPodAutoscalers => AUTOSCALING,
+            Self::PodDisruptionBudgets => "policy",
             _ => "",
         }
     }
 
-    /// `apiVersion` of its objects; all are served in `v1`.
+    /// The one version in which a group is served.
+    #[must_use]
+    pub fn version_of(group: &str) -> &'static str {
+        if group == AUTOSCALING { "v2" } else { "v1" }
+    }
+
+    /// `apiVersion` of its objects.
     #[must_use]
     pub fn api_version(self) -> String {
         match self.group() {
             "" => "v1".to_owned(),
-            group => format!("{group}/v1"),
+            group => format!("{group}/{}", Self::version_of(group)),
         }
     }
 
@@ -86,6 +103,8 @@ impl Resource {
             Self::Nodes => "Node",
             Self::CustomResourceDefinitions => "CustomResourceDefinition",
             Self::ResourceQuotas => "ResourceQuota",
+            Self::HorizontalPodAutoscalers => "HorizontalPodAutoscaler",
+            Self::PodDisruptionBudgets => "PodDisruptionBudget",
         }
     }
 
@@ -105,6 +124,8 @@ impl Resource {
             Self::Nodes => "nodes",
             Self::CustomResourceDefinitions => "customresourcedefinitions",
             Self::ResourceQuotas => "resourcequotas",
+            Self::HorizontalPodAutoscalers => "horizontalpodautoscalers",
+            Self::PodDisruptionBudgets => "poddisruptionbudgets",
         }
     }
 
@@ -137,6 +158,8 @@ impl Resource {
                 | Self::Nodes
                 | Self::CustomResourceDefinitions
                 | Self::ResourceQuotas
+                | Self::HorizontalPodAutoscalers
+                | Self::PodDisruptionBudgets
         )
     }
 
@@ -151,7 +174,11 @@ impl Resource {
     pub const fn has_generation(self) -> bool {
         matches!(
             self,
-            Self::Deployments | Self::AppsDeployments | Self::ReplicaSets | Self::CustomResourceDefinitions
+            Self::Deployments
+                | Self::AppsDeployments
+                | Self::ReplicaSets
+                | Self::CustomResourceDefinitions
+                | Self::PodDisruptionBudgets
         )
     }
 

@@ -112,6 +112,14 @@ impl Linter {
         report
     }
 
+    /// What to write instead of an unknown field at this path, to append to a message; `None` if no known field is
+    /// similar.
+    #[must_use]
+    pub fn hint(&self, field: &str) -> Option<String> {
+        let renamed = api::renamed::instead_of(field).map(|new| format!("; write {new} instead"));
+        renamed.or_else(|| self.crd.schema().like(field).map(|like| format!("; did you mean {like}?")))
+    }
+
     fn document(&self, document: Document, report: &mut Report) {
         let Document { value, lines, duplicates } = document;
         for (place, object) in members(value) {
@@ -169,11 +177,7 @@ impl Linter {
             Ok(unknown) => findings.extend(unknown.into_iter().map(|message| {
                 // `unknown field "spec.foo"`
                 let field = message.split('"').nth(1).unwrap_or_default().to_owned();
-                let renamed = api::renamed::instead_of(&field).map(|new| format!("; write {new} instead"));
-                let hint = renamed.or_else(|| {
-                    let like = self.crd.schema().like(&field)?;
-                    Some(format!("; did you mean {like}?"))
-                });
+                let hint = self.hint(&field);
                 place.finding(&field, message + &hint.unwrap_or_default())
             })),
         }

@@ -8,6 +8,8 @@ use super::*;
 use crate::history::revisions;
 use crate::pinned::samples;
 
+mod page;
+
 /// A rollout of two pods; one of them is not there yet.
 fn deployment() -> Value {
     json!({
@@ -37,7 +39,6 @@ struct Case {
     overdue: Vec<Value>,
     events: Vec<Value>,
     unread: Unread,
-    budgets: Vec<Value>,
     unobserved: Option<Unobserved>,
     why: Option<Why>,
     is_first: bool,
@@ -60,7 +61,7 @@ impl Case {
             overdue: &self.overdue,
             events: &self.events,
             unread: self.unread,
-            budgets: &self.budgets,
+            budgets: &[],
             unobserved: self.unobserved,
             why: Ok(self.why.unwrap_or(why)),
             now: Timestamp::UNIX_EPOCH,
@@ -93,7 +94,7 @@ fn an_image_that_cannot_be_pulled() {
     let found = Case::of_pod(&container(&state));
     is(&found, Verdict::Blocked, "ImagePull", "1 pod of web-5f9 cannot pull the image app:9", "undo");
     let first = Case { pods: vec![pod(&container(&state))], is_first: true, ..Case::default() }.diagnosed();
-    is(&first, Verdict::Blocked, "ImagePull", "cannot pull", "kubectl rollwright get");
+    is(&first, Verdict::Blocked, "ImagePull", "cannot pull", "-n shop app=IMAGE");
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn a_crash_loop() {
     });
     let found = Case::of_pod(&container(&state));
     let next = "kubectl logs web-5f9-x -c app -n shop --previous";
-    is(&found, Verdict::Blocked, "CrashLoop", "last with exit code 137", next);
+    is(&found, Verdict::Blocked, "CrashLoop", "cannot keep container app running, last exit code 137", next);
 }
 
 #[test]
@@ -120,13 +121,6 @@ fn a_pod_that_no_node_takes() {
     );
 }
 
-#[test]
-fn a_secret_that_is_missing() {
-    let waiting = json!({"reason": "CreateContainerConfigError", "message": "secret \"db\" not found"});
-    let found = Case::of_pod(&container(&json!({"state": {"waiting": waiting}})));
-    is(&found, Verdict::Blocked, "ContainerConfig", "secret \"db\" not found", "describe pod");
-}
-
 fn refused(message: &str) -> Diagnosis {
     let conditions =
         json!([{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}]);
@@ -140,11 +134,14 @@ fn refusals_of_the_server() {
         &quota,
         Verdict::Blocked,
         "Quota",
-        "A pod of this rollout is refused",
+        "The API server refuses a pod of this rollout",
         "kubectl describe quota -n shop",
     );
     let webhook = refused("admission webhook \"policy.example\" denied the request: no");
     is(&webhook, Verdict::Blocked, "AdmissionWebhook", "denied the request", "webhookconfigurations");
+    let limit = refused("pods \"x\" is forbidden: maximum cpu usage per Container is 1, but limit is 2");
+    is(&limit, Verdict::Blocked, "Refused", "maximum cpu usage", "kubectl describe limitrange -n shop");
+    is(&refused("no."), Verdict::Blocked, "Refused", "of this rollout: no.", "kubectl rollwright undo");
     let security = refused("pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\"");
     is(&security, Verdict::Blocked, "PodSecurity", "restricted", "--show-labels");
 }
@@ -157,7 +154,13 @@ fn a_replica_set_that_is_refused() {
     body["status"]["conditions"] = json!([{"type": "Progressing", "status": "False",
         "reason": "ReplicaSetCreateError", "message": "admission webhook \"x\" denied the request"}]);
     let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
-    is(&found, Verdict::Blocked, "AdmissionWebhook", "A ReplicaSet of this rollout", "webhookconfigurations");
+    is(
+        &found,
+        Verdict::Blocked,
+        "AdmissionWebhook",
+        "The API server refuses a ReplicaSet of this rollout",
+        "webhookconfigurations",
+    );
 }
 
 #[test]
@@ -203,13 +206,6 @@ fn what_the_operator_reports_is_said_to_who_may_not_list_pods() {
 }
 
 #[test]
-fn an_admission_policy() {
-    let policy =
-        refused("pods \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request");
-    is(&policy, Verdict::Blocked, "AdmissionPolicy", "denied request", "validatingadmissionpolicies");
-}
-
-#[test]
 fn old_pods_that_stay_block_only_a_rollout_that_waits_for_them() {
     let stay = |why| Case { overdue: vec![pod(&json!({}))], why, ..Case::default() }.diagnosed();
     let next = "kubectl describe pod web-5f9-x -n shop";
@@ -225,15 +221,6 @@ fn pods_that_are_ready_and_not_yet_available() {
     body["status"]["readyReplicas"] = json!(3);
     let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
     is(&found, Verdict::Waiting, "MinReadySeconds", "after 30 s", "status");
-}
-
-#[test]
-fn a_pause() {
-    let mut body = deployment();
-    body["spec"]["paused"] = json!(true);
-    let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
-    let next = "kubectl rollwright resume deployment.rollwright.dev/web -n shop";
-    is(&found, Verdict::Paused, "Paused", "until someone resumes it", next);
 }
 
 /// A change that no controller has observed; the operator may have reported that it waits.
@@ -311,14 +298,6 @@ fn what_could_not_be_read_is_named_where_it_matters() {
     assert!(!found.text.contains("could not be listed"), "{found:?}");
 }
 
-#[test]
-fn a_budget_is_named_beside_the_cause() {
-    let budget = json!({"metadata": {"name": "web-pdb"}, "spec": {"selector": {"matchLabels": {"app": "web"}}},
-                        "status": {"disruptionsAllowed": 0}});
-    let found = Case { budgets: vec![budget], ..Case::default() }.diagnosed();
-    is(&found, Verdict::Waiting, "Progressing", "PodDisruptionBudget web-pdb allows no eviction", "status");
-}
-
 /// A Deployment of the samples, with such a reason of the planner.
 pub(super) fn diverged_by(deployment: &Deployment, why: Why, new_pods: &[Value]) -> Diagnosis {
     awaited_by(deployment, why, new_pods, None)
@@ -353,14 +332,14 @@ pub(super) fn instead(why: Why) -> Why {
 
 #[test]
 fn a_pin_is_the_cause_whatever_its_revision_waits_for() {
-    let words = format!("{}.", samples::WORDS);
+    let words = capitalized(&format!("{}.", samples::WORDS));
     let next = "kubectl rollwright unpin deployment.rollwright.dev/web -n shop";
     let found = diverged_by(&samples::pinned(), instead(Why::Converged), &[]);
     is(&found, Verdict::Blocked, "Pinned", &words, next);
     assert_eq!(found.text, words);
     let waiting = Why::WaitingForAvailable { set: "web-h6".to_owned(), available: 1, desired: 3 };
     let found = diverged_by(&samples::pinned(), instead(waiting), &[]);
-    is(&found, Verdict::Blocked, "Pinned", "rolled out; the controller is waiting for pods", next);
+    is(&found, Verdict::Blocked, "Pinned", "rolled out. The controller is waiting for pods", next);
     assert!(found.text.starts_with(&words), "{}", found.text);
     let state = json!({"state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}});
     let found = diverged_by(&samples::pinned(), instead(Why::Stepping), &[pod(&container(&state))]);

@@ -11,14 +11,16 @@ mod pruned;
 mod step;
 #[cfg(test)]
 mod tests;
+pub(crate) mod unfinished;
 mod write;
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use plan::Flavour;
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::connection::Connection;
 use crate::args::output::Output;
@@ -31,6 +33,7 @@ use crate::failure::Failure;
 use crate::migrate::checks::Neighbours;
 use crate::migrate::facts::{Facts, HpaChoice};
 use crate::migrate::step::Next;
+use crate::migrate::unfinished::Unfinished;
 use crate::migrate::write::{Change, Write};
 use crate::output::{document, print, tell};
 use crate::stepwise::{Answer, Progress};
@@ -77,7 +80,8 @@ pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArgument
     let deadline = Deadline::after(arguments.timeout);
     let migration = Migration { cluster, name: named.name, to, deadline, arguments };
     let Some(checked) = deadline.hold(migration.check()).await else {
-        return Err(Failure::Late(migration.late(None)));
+        let awaited = migration.awaited(None);
+        return Err(Failure::Late(format!("timed out waiting for {awaited}; nothing was changed")));
     };
     let (facts, neighbours) = checked?;
     for warning in checks::warnings(&facts, &neighbours) {
@@ -88,7 +92,11 @@ pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArgument
         let code = if neighbours.denied.is_empty() { Code::Failed } else { Code::NoAccess };
         return Err(Failure::Request { code, message: refusal(&facts, &problems) });
     }
-    if arguments.dry_run { show(&facts, &arguments.output) } else { migration.carry_out().await }
+    if arguments.dry_run {
+        return show(&facts, &arguments.output);
+    }
+    let is_begun = facts.target.as_ref().is_some_and(|target| facts::mark(target).is_some());
+    migration.carry_out(is_begun).await
 }
 
 /// All that is in the way, and that nothing has happened.
@@ -127,10 +135,18 @@ struct Migration<'a> {
 }
 
 impl Migration<'_> {
-    async fn carry_out(&self) -> Result<Code, Failure> {
+    /// Makes all steps. `is_begun`: whether an earlier run of this command was cut.
+    async fn carry_out(&self, is_begun: bool) -> Result<Code, Failure> {
         let mut progress = Progress::begin(Duration::ZERO, &self.arguments.output);
-        let ended = self.deadline.hold(self.steps(&mut progress)).await;
-        ended.unwrap_or_else(|| Err(Failure::Late(self.late(progress.awaited()))))
+        let cut = tokio::select! {
+            ended = self.deadline.hold(self.steps(&mut progress)) => match ended {
+                Some(ended) => return ended,
+                None => format!("timed out waiting for {}", self.awaited(progress.awaited())),
+            },
+            () = signaled() => "interrupted".to_owned(),
+        };
+        tell(&format!("error: {cut}; {}", self.left(is_begun || progress.has_tried)));
+        Ok(Code::Unfinished)
     }
 
     /// All that shows whether the migration can begin.
@@ -140,11 +156,26 @@ impl Migration<'_> {
         Ok((facts, neighbours))
     }
 
+    /// What a migration that is cut leaves. The server may have carried out a request that it did not answer.
+    fn left(&self, has_begun: bool) -> String {
+        if has_begun { self.unfinished().line() } else { "nothing was changed".to_owned() }
+    }
+
+    /// This migration, with the flags that it needs.
+    fn unfinished(&self) -> Unfinished {
+        let MigrateArguments { hpa, accept_declared, .. } = self.arguments;
+        let hpa = hpa.and_then(|choice| Some(format!(" --hpa={}", choice.to_possible_value()?.get_name())));
+        let declared = if *accept_declared { " --accept-declared" } else { "" };
+        let flags = format!("{}{declared}", hpa.unwrap_or_default());
+        Unfinished::new(&self.name, &self.cluster.namespace, self.to, flags)
+    }
+
     async fn steps(&self, progress: &mut Progress) -> Result<Code, Failure> {
         loop {
             let facts = self.read().await.map_err(|failure| self.interrupted(failure))?;
             match step::next(&facts) {
                 Next::Write(write) => {
+                    progress.has_tried = true;
                     match self.write(&write).await.map_err(|failure| self.interrupted(failure))? {
                         Answer::Done => progress.wrote(&write.says)?,
                         Answer::Stale(why) => {
@@ -185,9 +216,8 @@ impl Migration<'_> {
         failure.and_next(self.ways_on())
     }
 
-    fn late(&self, what: Option<&str>) -> String {
-        let what = what.map_or_else(|| self.cluster.answer(), str::to_owned);
-        format!("timed out waiting for {what}. No pod was touched; {}", self.ways_on())
+    fn awaited(&self, what: Option<&str>) -> String {
+        what.map_or_else(|| self.cluster.answer(), str::to_owned)
     }
 
     /// All that the next step follows from.
@@ -327,6 +357,16 @@ impl Migration<'_> {
     }
 }
 
+/// Returns at Ctrl-C, or when the process is asked to end.
+async fn signaled() {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+    let Ok(mut interrupt) = signal(SignalKind::interrupt()) else { return std::future::pending().await };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
 fn is_stale(status: &kube::core::Status) -> bool {
     matches!(status.code, 404 | 409) || (status.code == 422 && status.message.contains("testing"))
 }
@@ -348,15 +388,6 @@ impl Cluster {
     fn scalers(&self) -> kube::Api<DynamicObject> {
         let scaler = resource("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers");
         kube::Api::namespaced_with(self.client.clone(), &self.namespace, &scaler)
-    }
-
-    /// Whether the server knows an API.
-    async fn serves(&self, flavour: Flavour) -> Result<bool, Failure> {
-        match self.client.list_api_group_resources(flavour.api_version()).await {
-            Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == "deployments")),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
-            Err(error) => Err(error.into()),
-        }
     }
 
     /// Whether the user may do this to objects of the namespace.

@@ -20,7 +20,7 @@ pub(crate) async fn diff(subject: &Subject) -> Result<Code, Failure> {
 }
 
 /// What the declared revision has and the one that runs has not, and the other way round.
-fn compared(deployment: &Deployment, all: &[Revision]) -> Result<String, Failure> {
+pub(crate) fn compared(deployment: &Deployment, all: &[Revision]) -> Result<String, Failure> {
     let declared = pinned::declared(deployment, all);
     let number = declared.map_or_else(String::new, |revision| format!(" {}", revision.number));
     let same = || Ok(format!("{} runs the declared revision{number}\n", deployment.full_name()));

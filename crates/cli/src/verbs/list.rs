@@ -35,7 +35,9 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
     }
     if found.is_empty() {
         // As kubectl: a script that reads the table finds none.
-        tell("No Deployments found.");
+        let is_served = cluster.serves(Flavour::Rollwright).await.unwrap_or(true);
+        let more = if is_served { "" } else { " The API server does not know rollwright.dev/v1." };
+        tell(&format!("No Deployments found.{more}"));
         return Ok(Code::Done);
     }
     let now = jiff::Timestamp::now();

@@ -22,6 +22,8 @@ use crate::failure::Failure;
 use crate::{migrate, rolling_update};
 use several::{each, each_within};
 use subject::open;
+#[cfg(test)]
+pub(crate) use {diff::compared, plan::summary};
 
 /// Carries out a command line.
 pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {

@@ -9,6 +9,7 @@ use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::manifests;
+use crate::migrate::unfinished;
 use crate::name;
 use crate::output::{document, print};
 use crate::projection::{Projection, Row, Stop, project};
@@ -46,6 +47,7 @@ pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> 
 }
 
 async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {
+    unfinished::none(deployment)?;
     let sets = cluster.selected(&cluster.sets(), deployment).await?;
     let named = |problem| Failure::Rollout(format!("{}: {problem}", deployment.full_name()));
     project(deployment, &sets, jiff::Timestamp::now()).map_err(named)
@@ -85,19 +87,25 @@ fn for_people(deployment: &Deployment, projection: &Projection) -> String {
         line.extend(has_stops.then(|| stops.join("; ")));
         lines.push(line);
     }
+    format!("{}\n{}{}\n\n", deployment.full_name(), table(&lines), summary(projection))
+}
+
+/// How many steps there are, what holds meanwhile, and the end.
+pub(crate) fn summary(projection: &Projection) -> String {
     let steps = projection.rows.len() - 1;
     let summary = if steps == 0 {
         "no step to take".to_owned()
     } else {
+        let (plural, highest) = (if steps == 1 { "" } else { "s" }, projection.highest());
+        let pods = if highest == 1 { "pod" } else { "pods" };
         format!(
-            "{steps} steps; at least {} available (limit {}), at most {} pods (limit {})",
+            "{steps} step{plural}; at least {} available (limit {}), at most {highest} {pods} (limit {})",
             projection.lowest(),
             projection.floor,
-            projection.highest(),
             projection.ceiling
         )
     };
-    format!("{}\n{}{summary}; then: {}\n\n", deployment.full_name(), table(&lines), projection.end)
+    format!("{summary}; then: {}", projection.end)
 }
 
 fn for_programs(deployment: &Deployment, projection: &Projection) -> Value {

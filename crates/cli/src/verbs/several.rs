@@ -303,7 +303,7 @@ mod tests {
                 http::Response::builder().status(code).body(Body::from(body.to_string().into_bytes()));
             ready(Ok::<_, std::convert::Infallible>(answer.unwrap()))
         });
-        let cluster = Cluster { client: kube::Client::new(service, "shop"), namespace: "shop".to_owned() };
+        let cluster = Cluster::of(kube::Client::new(service, "shop"), "shop");
         let line = format!("kubectl-rollwright pause web {writing}");
         let arguments = crate::Arguments::try_parse_from(line.split_whitespace()).unwrap();
         let Verb::Rollout(RolloutVerb::Pause(arguments)) = arguments.verb else { panic!("{line}") };

@@ -28,7 +28,7 @@ use crate::tree::counts_document;
 use crate::verbs::subject::Subject;
 
 /// What is left undone when the time is over.
-const UNFINISHED: &str = "the rollout continues";
+const UNFINISHED: &str = "the rollout has not ended";
 
 /// The time is for all Deployments that were named.
 pub(crate) async fn status(

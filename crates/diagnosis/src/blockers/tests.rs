@@ -65,7 +65,8 @@ fn at_most_five_are_named() {
 fn a_crash_names_code_and_reason() {
     let found = blockers(&[crashed("OOMKilled", "")], &[], Words::Withheld);
     assert_eq!(found[0].key(), (Cause::CrashLoop, "app", "OOMKilled"));
-    let text = "crash in container app, last with exit code 137 (OOMKilled); its last lines are in the log";
+    let text =
+        "cannot keep container app running, last exit code 137 (OOMKilled); its last lines are in the log";
     assert_eq!(found[0].message, text);
 }
 
@@ -87,7 +88,7 @@ fn what_a_probe_printed_is_withheld() {
     let running = json!({"containerStatuses": [{"name": "app", "state": {"running": {}}}]});
     let events = [event("Unhealthy", "Readiness probe failed: password=hunter2", "2026-01-01T00:00:00Z")];
     let found = blockers(&[pod("a", &running)], &events, Words::Withheld);
-    assert_eq!(found[0].message, "run and are not ready: Readiness probe failed");
+    assert_eq!(found[0].message, "cannot become ready: Readiness probe failed");
     let shown = blockers(&[pod("a", &running)], &events, Words::OfProbes);
     assert!(shown[0].message.ends_with("password=hunter2"), "{shown:?}");
 }

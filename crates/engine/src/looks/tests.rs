@@ -308,3 +308,16 @@ fn all_share_five_requests_a_second() {
     let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
     assert!(*least > 0 && most - least <= 2, "{least} to {most}");
 }
+
+#[test]
+fn a_short_deadline_does_not_pass_before_anybody_looks() {
+    let mut bench = Bench::new();
+    let short = Awaited { deadline: Some(8), ..awaited() };
+    let again = bench.stands(&short).again.expect("a time");
+    assert_eq!(again - bench.now, 5 * SECOND, "three seconds before the deadline");
+    bench.now = again;
+    assert!(bench.stands(&short).question.is_some());
+    let mut bench = Bench::new();
+    let again = bench.stands(&Awaited { deadline: Some(600), ..awaited() }).again.expect("a time");
+    assert_eq!(again - bench.now, TEN);
+}

@@ -127,6 +127,8 @@ pub struct Awaited {
     pub fallback: String,
     /// Why the server refuses further pods of it.
     pub refusal: Option<SetFailure>,
+    /// `spec.progressDeadlineSeconds`, with which the wait ends as a failure.
+    pub deadline: Option<i64>,
 }
 
 /// An action, and what to report once it is done.

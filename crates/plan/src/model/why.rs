@@ -124,6 +124,10 @@ impl fmt::Display for Why {
             Self::Paused => f.write_str("paused: set spec.paused to false to go on"),
             Self::RollingBack => f.write_str("carrying out spec.rollbackTo"),
             Self::Stepping => f.write_str("creating or resizing ReplicaSets"),
+            // Pods that a smaller size has made superfluous may still be there.
+            Self::WaitingForAvailable { set, available, desired } if available > desired => {
+                write!(f, "waiting for pods of {set} to go: {} too many", available - desired)
+            }
             Self::WaitingForAvailable { set, available, desired } => {
                 write!(f, "waiting for pods of {set}: {available} of {desired} available")
             }

@@ -27,6 +27,7 @@ pub(crate) fn awaited(decisions: &Decisions<'_>, why: &Why) -> Option<Awaited> {
         return None;
     }
     let running = decisions.running().filter(|_| *why != Why::WaitingForTermination);
+    let deadline = decisions.view.workload().progress_deadline_seconds;
     let mut selector = decisions.view.workload().selector.as_ref()?.to_string();
     let sum = |count: fn(&SetStatus) -> i64| {
         decisions.view.sets.all.iter().map(|set| count(&set.status)).sum::<i64>()
@@ -34,7 +35,7 @@ pub(crate) fn awaited(decisions: &Decisions<'_>, why: &Why) -> Option<Awaited> {
     let all = sum(|status| status.replicas);
     let Some(set) = running else {
         let others = all + sum(|status| status.terminating.unwrap_or(0));
-        return Some(Awaited { selector, others, is_still, ..Awaited::default() });
+        return Some(Awaited { selector, others, is_still, deadline, ..Awaited::default() });
     };
     let fallback = decisions.course.fallback.and_then(|fallback| decisions.view.sets.get(fallback));
     if let Some(hash) = set.labels.get(HASH_LABEL).filter(|_| !is_judged) {
@@ -53,5 +54,6 @@ pub(crate) fn awaited(decisions: &Decisions<'_>, why: &Why) -> Option<Awaited> {
         is_judged,
         fallback: fallback.map_or_else(String::new, |set| set.uid.clone()),
         refusal: set.status.failure.clone().filter(|failure| failure.status == "True"),
+        deadline,
     })
 }

@@ -59,8 +59,13 @@ pub(crate) fn failed(decisions: &Decisions<'_>, reason: &str) -> String {
         decisions.course.failure.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
     let what =
         if reason == reason::NO_GOOD_REVISION { ", and no other revision is known to be good" } else { "" };
+    let declared = if decisions.course.failure.is_aborted {
+        format!("somebody aborted the declared revision{revision}")
+    } else {
+        format!("the declared revision{revision} failed{cause}")
+    };
     format!(
-        "the declared revision{revision} failed{cause}{what}: apply another template, or try this one again with \
+        "{declared}{what}: apply another template, or try this one again with \
          `kubectl rollwright retry deployment.rollwright.dev/{name} -n {namespace}`"
     )
 }

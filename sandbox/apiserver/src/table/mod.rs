@@ -81,7 +81,10 @@ impl Printer {
             Resource::Leases => &plain::LEASE[..],
             Resource::ConfigMaps => &plain::CONFIG_MAP[..],
             Resource::Services => &plain::SERVICE[..],
-            Resource::ServiceAccounts | Resource::ResourceQuotas => &plain::NAME_AND_AGE[..],
+            Resource::ServiceAccounts
+            | Resource::ResourceQuotas
+            | Resource::HorizontalPodAutoscalers
+            | Resource::PodDisruptionBudgets => &plain::NAME_AND_AGE[..],
             Resource::CustomResourceDefinitions => &plain::DEFINITION[..],
         };
         columns.iter().map(|(name, kind, priority)| definition(name, kind, *priority, "")).collect()

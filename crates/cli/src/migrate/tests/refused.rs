@@ -65,12 +65,40 @@ async fn it_pauses_after_a_refusal_and_stops_at_the_timeout() {
         let name = "web".to_owned();
         let migration = Migration { cluster, name, to: Flavour::Rollwright, deadline, arguments: &arguments };
         let started = tokio::time::Instant::now();
-        let ended = tokio::time::timeout(Duration::from_secs(600), migration.carry_out()).await;
-        assert_eq!(ended.expect("an end").expect_err("a failure").code(), Code::Unfinished);
+        let ended = tokio::time::timeout(Duration::from_secs(600), migration.carry_out(false)).await;
+        assert_eq!(ended.expect("an end").expect("no failure"), Code::Unfinished);
         assert_eq!(started.elapsed().as_secs(), 30);
         let written = writes.load(Relaxed);
         assert!(tries.contains(&written), "{written} writes");
     }
+}
+
+/// A create without an answer may have been carried out all the same.
+#[tokio::test]
+async fn ctrl_c_ends_it_and_names_the_command_that_finishes_it() {
+    let arguments = CommandLine::parse_from(["migrate", "web", "--timeout=0", "--hpa=retarget"]).migrate;
+    let writes = Arc::new(AtomicU32::new(0));
+    let cluster = Cluster::of(server(&facts(), writes.clone(), false), "shop");
+    let (name, deadline) = ("web".to_owned(), Deadline::after(arguments.timeout));
+    let migration = Migration { cluster, name, to: Flavour::Rollwright, deadline, arguments: &arguments };
+    let interrupt = async {
+        while writes.load(Relaxed) == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let own = std::process::id().to_string();
+        let sent = std::process::Command::new("kill").args(["-INT", &own]).status();
+        assert!(sent.expect("kill").success());
+        std::future::pending::<Code>().await
+    };
+    let ended = tokio::select! {
+        ended = migration.carry_out(false) => ended.expect("no failure"),
+        never = interrupt => never,
+    };
+    assert_eq!(ended, Code::Unfinished);
+    let finish = "is unfinished, and no pod was touched; to finish it: kubectl rollwright migrate deployment/web -n \
+                  shop --hpa=retarget; to return";
+    assert!(migration.left(true).contains(finish), "{}", migration.left(true));
+    assert_eq!(migration.left(false), "nothing was changed");
 }
 
 #[test]
