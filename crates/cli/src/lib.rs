@@ -27,6 +27,7 @@ mod gitops;
 mod goal;
 mod history;
 mod images;
+mod live;
 mod migrate;
 mod name;
 mod newer;

@@ -84,6 +84,12 @@ impl Counts {
         Self::read(&read::spec(deployment), &read::status(deployment))
     }
 
+    /// Pods of the current template that are available for certain: all others could be of an older one.
+    pub(crate) fn new_available(&self) -> i64 {
+        let old = (self.current - self.updated).max(0);
+        (self.available - old).clamp(0, self.updated.max(0))
+    }
+
     fn read(spec: &DeploymentSpec, status: &DeploymentStatus) -> Self {
         let count = |number: Option<i32>| number.map_or(0, i64::from);
         Self {
@@ -275,6 +281,16 @@ mod tests {
         let done = (Phase::Complete, "deployment \"web\" successfully rolled out".to_owned());
         assert_eq!(phase(&deployment([2, 2, 3, 3, 3, 3])), done);
         assert_eq!(phase(&deployment([2, 2, 0, 0, 0, 0])), done);
+    }
+
+    #[test]
+    fn a_pod_that_was_created_is_not_available_yet() {
+        let new_available = |numbers| Counts::of(&deployment(numbers)).new_available();
+        assert_eq!(new_available([2, 2, 4, 5, 1, 4]), 0, "the old ones are");
+        assert_eq!(new_available([2, 2, 4, 4, 4, 0]), 0, "none is");
+        assert_eq!(new_available([2, 2, 4, 5, 3, 4]), 2);
+        assert_eq!(new_available([2, 2, 4, 4, 4, 4]), 4);
+        assert_eq!(new_available([2, 2, 4, 0, 0, 0]), 0);
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! `list`: the Deployments of both APIs in one table.
 
+use std::collections::BTreeMap;
+
+use futures::StreamExt as _;
 use plan::Flavour;
 use serde_json::{Value, json};
 
@@ -10,6 +13,7 @@ use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::images;
+use crate::live::{self, Change};
 use crate::output::{document, print, tell};
 use crate::pinned;
 use crate::rollout;
@@ -19,6 +23,12 @@ use crate::tree::counts_document;
 
 pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> Result<Code, Failure> {
     let cluster = Cluster::connect(connection).await?;
+    if arguments.watch {
+        if arguments.output.format.is_none() && live::is_possible() {
+            return live::watch_all(&cluster, arguments).await;
+        }
+        return follow(&cluster, arguments).await;
+    }
     let selector = arguments.selector.as_deref();
     let mut found = Vec::new();
     for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
@@ -38,16 +48,57 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
         return Ok(Code::Done);
     }
     let now = jiff::Timestamp::now();
-    let mut lines =
-        vec![line(["NAMESPACE", "NAME", "STATUS", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "IMAGES"])];
-    lines.extend(found.iter().map(|deployment| row(deployment, now)));
-    if !arguments.all_namespaces {
+    let heading = line(HEADING);
+    let rows = found.iter().map(|deployment| row(deployment, now));
+    print(&shown([heading].into_iter().chain(rows).collect(), arguments.all_namespaces))?;
+    Ok(Code::Done)
+}
+
+const HEADING: [&str; 8] =
+    ["NAMESPACE", "NAME", "STATUS", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "IMAGES"];
+
+/// The table, with the namespaces where they differ.
+fn shown(mut lines: Vec<Vec<String>>, all_namespaces: bool) -> String {
+    if !all_namespaces {
         for line in &mut lines {
             line.remove(0);
         }
     }
-    print(&table(&lines))?;
-    Ok(Code::Done)
+    table(&lines)
+}
+
+/// Prints a line for each Deployment, and for each change of one that the line shows.
+async fn follow(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Failure> {
+    let mut last: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut changes = Box::pin(live::changes(cluster, arguments));
+    while let Some(change) = changes.next().await {
+        let deployment = match change {
+            Change::There(deployment) => deployment,
+            Change::Gone(_) | Change::Whole(..) => continue,
+            Change::Lost(_, failure @ Failure::Forbidden(_)) => return Err(failure),
+            Change::Lost(_, why) => {
+                tell(&format!("the watch was interrupted and is tried again: {why}"));
+                continue;
+            }
+        };
+        if !arguments.states.contain(deployment.flavour, &deployment.body) {
+            continue;
+        }
+        let (full, row) = (deployment.full_name(), row(&deployment, jiff::Timestamp::now()));
+        // An age is no change.
+        let told = row.iter().enumerate().filter(|(column, _)| HEADING.get(*column) != Some(&"AGE"));
+        let told: Vec<String> = told.map(|(_, cell)| cell.clone()).collect();
+        let is_first = last.is_empty();
+        if last.insert(format!("{}/{full}", deployment.namespace()), told.clone()) == Some(told) {
+            continue;
+        }
+        match arguments.output.format {
+            Some(format) => document(format, &item(&deployment), &[full])?,
+            None if is_first => print(&shown(vec![line(HEADING), row], arguments.all_namespaces))?,
+            None => print(&shown(vec![row], arguments.all_namespaces))?,
+        }
+    }
+    Err(Failure::Rollout("the watch has ended; try again".to_owned()))
 }
 
 fn row(deployment: &Deployment, now: jiff::Timestamp) -> Vec<String> {

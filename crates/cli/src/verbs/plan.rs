@@ -60,7 +60,8 @@ fn read(place: &str) -> Result<Vec<Value>, Failure> {
     Ok(found)
 }
 
-async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {
+/// The rollout of a Deployment, as it is or as it would be.
+pub(crate) async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {
     let sets = cluster.selected(&cluster.sets(), deployment).await?;
     let named = |problem| Failure::Rollout(format!("{}: {problem}", deployment.full_name()));
     project(deployment, &sets, jiff::Timestamp::now()).map_err(named)
@@ -100,6 +101,11 @@ fn for_people(deployment: &Deployment, projection: &Projection) -> String {
         line.extend(has_stops.then(|| stops.join("; ")));
         lines.push(line);
     }
+    format!("{}\n{}{}\n\n", deployment.full_name(), table(&lines), summary(projection))
+}
+
+/// The steps in a line.
+pub(crate) fn summary(projection: &Projection) -> String {
     let steps = projection.rows.len() - 1;
     let summary = if steps == 0 {
         "no step to take".to_owned()
@@ -112,7 +118,7 @@ fn for_people(deployment: &Deployment, projection: &Projection) -> String {
             projection.ceiling
         )
     };
-    format!("{}\n{}{summary}; then: {}\n\n", deployment.full_name(), table(&lines), projection.end)
+    format!("{summary}; then: {}", projection.end)
 }
 
 fn for_programs(deployment: &Deployment, projection: &Projection) -> Value {
