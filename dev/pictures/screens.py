@@ -7,11 +7,18 @@ from terminal import ADVANCE, BOTTOM, LEADING, SIDE, TOP, draw
 
 KINDS = {"b": "blue", "y": "orange", "m": "vermilion", "r": "vermilion", "g": "green", "c": "blue", "-": "mute"}
 # Block elements are drawn, since those of fonts leave gaps: height, from the top, and opacity.
-BLOCKS = {"█": (1, 0, 1), "▓": (1, 0, 0.75), "▒": (1, 0, 0.5), "░": (1, 0, 0.3), "▄": (0.5, 0.5, 1)}
+BLOCKS = {"█": (1, 0, 1), "▓": (1, 0, 1), "▒": (1, 0, 1), "░": (1, 0, 0.3), "▄": (0.5, 0.5, 1)}
 
 
-def block(row: int, column: int, length: int, letter: str, kind: str) -> str:
+# What is light in a terminal, as pods that start.
+LIGHT = 0.45
+
+
+def block(row: int, column: int, length: int, letter: str, look: str) -> str:
     height, top, opacity = BLOCKS[letter]
+    kind = KINDS.get(look.lower(), "ink")
+    if look.isupper():
+        opacity = LIGHT
     x, y = SIDE + column * ADVANCE, TOP + (row + top) * LEADING
     return (f'<rect x="{number(x)}" y="{number(y)}" width="{number(length * ADVANCE)}" '
             f'height="{number(height * LEADING)}" class="{kind}" opacity="{opacity}"/>')
@@ -35,10 +42,10 @@ def picture(golden: str, title: str) -> str:
                               zip([0, lines[0] + 1, lines[1] + 1], [*lines, len(rows)]))
     columns, parts = len(rows[lines[0]]), []
     for row, column, run, look, back in cells(letters, looks, behind):
-        if back in KINDS:
-            parts.append(block(row, column, len(run), "█", KINDS[back]))
+        if back != " ":
+            parts.append(block(row, column, len(run), "█", back))
         if run[0] in BLOCKS:
-            parts.append(block(row, column, len(run), run[0], KINDS.get(look, "ink")))
+            parts.append(block(row, column, len(run), run[0], look))
         elif run.strip():
             begin = len(run) - len(run.lstrip())
             parts.append(draw(column + begin, row, run.strip(), KINDS.get(look, "ink")))

@@ -12,8 +12,9 @@ use plan::Flavour;
 
 use super::ink::Ink;
 use super::list::{Chosen, List};
+use super::model::Model;
 use super::screen::{self, Screen};
-use super::{Leave, TICK, show, stopped};
+use super::{Leave, TICK, model, show, stopped};
 use crate::args::ListArguments;
 use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
@@ -111,8 +112,9 @@ pub(crate) async fn watch_all(cluster: &Cluster, arguments: &ListArguments) -> R
             Chosen::Open(deployment) => {
                 let namespace = deployment.namespace().to_owned();
                 let cluster = Cluster { client: cluster.client.clone(), namespace };
-                if let Leave::Quit(_) = show(&mut screen, &mut keys, &cluster, &deployment, REVISIONS).await?
-                {
+                let model = Model { has_list: true, ..model(&deployment) };
+                let shown = show(&mut screen, &mut keys, &cluster, &deployment, (model, REVISIONS));
+                if let Leave::Quit(_) = shown.await? {
                     return Ok(Code::Done);
                 }
             }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Style};
 
 use super::cut;
 use super::ink::{Ink, Look, STARTING, quiet};
@@ -44,6 +44,12 @@ struct Layer {
     is_ready: bool,
     /// The first half of a cell above it, counted from below.
     top: usize,
+}
+
+impl Layer {
+    fn color(self) -> Color {
+        if self.is_ready { self.look.color } else { self.look.starting }
+    }
 }
 
 /// Where things are.
@@ -142,10 +148,10 @@ impl Chart<'_> {
             let (glyph, style) = match (at(half), at(half + 1)) {
                 (None, _) if time < self.opened => (UNKNOWN, quiet()),
                 (None, _) => continue,
-                (Some(below), None) => ('▄', self.ink.of(below.look.color)),
+                (Some(below), None) => ('▄', self.ink.of(below.color())),
                 (Some(below), Some(above)) if below == above => self.whole(below),
                 (Some(below), Some(above)) if self.ink.has_color => {
-                    ('▄', self.ink.both(below.look.color, above.look.color))
+                    ('▄', self.ink.both(below.color(), above.color()))
                 }
                 (Some(below), Some(_)) => self.whole(below),
             };
@@ -156,7 +162,7 @@ impl Chart<'_> {
 
     fn whole(&self, layer: Layer) -> (char, Style) {
         let glyph = if layer.is_ready { layer.look.glyph } else { STARTING };
-        (glyph, self.ink.of(layer.look.color))
+        (glyph, self.ink.of(layer.color()))
     }
 
     /// Floor and ceiling; the floor is drawn over the pods.

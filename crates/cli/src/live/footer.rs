@@ -73,7 +73,8 @@ fn keys(model: &Model, width: usize) -> Line<'static> {
     let letters = Move::ALL.map(|it| it.key().to_string());
     let moves = Move::ALL.iter().zip(&letters).filter(|(it, _)| **it != other);
     let moves = moves.map(|(it, letter)| (letter.as_str(), it.word(), is_gray));
-    let mut all = vec![("q", "quit", false), ("?", "keys", false)];
+    let leave = if model.has_list { "back" } else { "quit" };
+    let mut all = vec![("q", leave, false), ("?", "keys", false)];
     all.extend(moves);
     all.extend([("h", "history", false), ("e", "events", false)]);
     hints(&all, width)

@@ -13,6 +13,7 @@ pub(super) struct Ink {
 pub(super) struct Look {
     pub(super) glyph: char,
     pub(super) color: Color,
+    pub(super) starting: Color,
 }
 
 /// Pods that are not ready yet, of any revision.
@@ -49,11 +50,11 @@ pub(super) fn strong() -> Style {
 
 /// The look of the revision in this place of the tree.
 pub(super) fn look(place: usize, role: &str) -> Look {
-    let (glyph, color) = match place {
-        0 => ('█', Color::Blue),
-        1 => ('▓', Color::Yellow),
-        2 => ('▒', Color::Magenta),
-        _ => ('▒', Color::Cyan),
+    let (glyph, color, starting) = match place {
+        0 => ('█', Color::Blue, Color::LightBlue),
+        1 => ('▓', Color::Yellow, Color::LightYellow),
+        _ => ('▒', Color::Magenta, Color::LightMagenta),
     };
-    Look { glyph, color: if role == "failed" { Color::Red } else { color } }
+    let (color, starting) = if role == "failed" { (Color::Red, Color::LightRed) } else { (color, starting) };
+    Look { glyph, color, starting }
 }

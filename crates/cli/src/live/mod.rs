@@ -59,9 +59,14 @@ pub(crate) async fn watch(
 ) -> Result<Code, Failure> {
     let mut screen = Screen::enter()?;
     let mut keys = EventStream::new();
-    match show(&mut screen, &mut keys, cluster, &deployment, revisions).await? {
+    let model = model(&deployment);
+    match show(&mut screen, &mut keys, cluster, &deployment, (model, revisions)).await? {
         Leave::Back(code) | Leave::Quit(code) => Ok(code),
     }
+}
+
+fn model(deployment: &Deployment) -> Model {
+    Model::new(deployment.name().to_owned(), Timestamp::now(), Ink::from_environment())
 }
 
 async fn show(
@@ -69,9 +74,8 @@ async fn show(
     keys: &mut EventStream,
     cluster: &Cluster,
     deployment: &Deployment,
-    revisions: usize,
+    (mut model, revisions): (Model, usize),
 ) -> Result<Leave, Failure> {
-    let mut model = Model::new(deployment.name().to_owned(), Timestamp::now(), Ink::from_environment());
     let mut news = Box::pin(seen::follow(cluster, deployment, revisions));
     let mut asked: FuturesUnordered<BoxFuture<'_, Answer>> = FuturesUnordered::new();
     asked.push(rights::may_patch(cluster, deployment).map(Answer::Rights).boxed());

@@ -68,6 +68,8 @@ pub(super) struct Model {
     /// When the view was opened.
     pub(super) opened: Timestamp,
     pub(super) ink: Ink,
+    /// Whether the list of all is behind it.
+    pub(super) has_list: bool,
     pub(super) seen: Option<Box<Seen>>,
     pub(super) lives: Lives,
     pub(super) page: Page,
@@ -96,6 +98,7 @@ impl Model {
             now,
             opened: now,
             ink,
+            has_list: false,
             seen: None,
             lives: Lives::default(),
             page: Page::Rollout,
@@ -236,17 +239,20 @@ impl Model {
         let (seen, span) = (self.seen.as_deref()?, self.span()?);
         let rollout = &seen.tree.rollout;
         let is_held = seen.diagnosis.verdict != crate::diagnosis::Verdict::Waiting;
-        if rollout.phase != Phase::Progressing || rollout.at_step.is_some() || is_held {
+        let at_step = rollout.at_step.as_ref();
+        if rollout.phase != Phase::Progressing || is_held || at_step.is_some_and(|at| at.step < at.steps) {
             return None;
         }
+        // What went before the last step includes waits.
+        let begin = at_step.and_then(|at| self.reached.get(&at.step)).copied().unwrap_or(span.begin);
         let owner = self.running()?.uid();
         let ready = |time| self.lives.at(time, owner).ready;
-        let (done, before) = (ready(self.now), ready(span.begin));
+        let (done, before) = (ready(self.now), ready(begin));
         let (won, left) = (done - before, rollout.counts.desired - done);
         if won <= 0 || left <= 0 {
             return None;
         }
-        let seconds = self.now.duration_since(span.begin).as_secs().max(1).saturating_mul(left) / won;
+        let seconds = self.now.duration_since(begin).as_secs().max(1).saturating_mul(left) / won;
         self.now.checked_add(jiff::SignedDuration::from_secs(seconds)).ok()
     }
 }

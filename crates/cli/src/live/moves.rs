@@ -11,6 +11,7 @@ use crate::cluster::{Cluster, Deployment};
 use crate::edits::{self, Undo};
 use crate::failure::Failure;
 use crate::history::{Revision, revisions};
+use crate::projection::Projection;
 use crate::promotion::{self, Promotion};
 use crate::requests;
 use crate::verbs::{plan, undo};
@@ -121,8 +122,28 @@ pub(super) async fn ask(cluster: &Cluster, deployment: &Deployment, verb: Move) 
     let all = revisions(cluster.sets_of(&deployment).await?);
     let (outcome, patch) = verb.change(&deployment, &all, Timestamp::now())?;
     let changed = cluster.patch(&deployment, &patch, true).await?;
-    let plan = plan::summary(&plan::projected(cluster, &changed).await?);
+    let planned = plan::projected(cluster, &put_back(deployment, changed, &all)).await;
+    // What cannot be foreseen is no reason not to ask.
+    let plan = planned.map_or_else(|failure| failure.to_string(), |projection| summary(&projection));
     Ok(Question { verb, outcome, plan, patch })
+}
+
+/// The plan in a line, with the first step at which it stops.
+fn summary(projection: &Projection) -> String {
+    let summary = plan::summary(projection);
+    let stop = projection.rows.iter().skip(1).find_map(|row| row.stops.first());
+    stop.map_or(summary.clone(), |stop| format!("{summary}; first to {stop}"))
+}
+
+/// The Deployment once the operator has put the template of a rollback back, with which the rollout begins.
+fn put_back(before: Deployment, changed: Deployment, all: &[Revision]) -> Deployment {
+    let wanted = changed.spec().rollback_to.and_then(|it| it.revision);
+    let Some(revision) = all.iter().find(|revision| Some(revision.number) == wanted) else { return changed };
+    let mut after = before;
+    if let Some(template) = after.body.pointer_mut("/spec/template") {
+        template.clone_from(&revision.template);
+    }
+    after
 }
 
 /// Does what was asked about, and tells what was done.
@@ -140,4 +161,24 @@ pub(super) async fn carry_out(
 pub(super) fn question(verb: Move, outcome: &str, plan: &str) -> Question {
     let (outcome, plan) = (outcome.to_owned(), plan.to_owned());
     Question { verb, outcome, plan, patch: Patch::Merge(Value::Null) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::samples;
+
+    #[test]
+    fn the_plan_of_a_rollback_begins_with_its_template() {
+        let (mut before, all) = (samples::held("RolloutFailed"), samples::revisions());
+        before.body["spec"]["failurePolicy"] = Value::Null;
+        let (_, undo) = undo::change(&before, &all).unwrap();
+        let Undo::Patch(Patch::Merge(patch)) = undo else { panic!("{undo:?}") };
+        let mut changed = before.clone();
+        crate::migrate::merge(&mut changed.body, &patch);
+        let after = put_back(before.clone(), changed.clone(), &all);
+        assert_eq!(after.body["spec"]["template"]["spec"]["containers"][0]["image"], "app:6");
+        let without = put_back(before.clone(), before, &all);
+        assert_eq!(without.body["spec"]["template"]["spec"]["containers"][0]["image"], "app:7");
+    }
 }

@@ -99,8 +99,8 @@ impl Pods<'_> {
 
     fn style(&self, pod: &Pod) -> Style {
         match pod.status.as_str() {
-            _ if is_ready(pod) => self.ink.of(Color::Green),
             "Terminating" | "Completed" => quiet(),
+            _ if is_ready(pod) => self.ink.of(Color::Green),
             _ if starts(pod) => Style::new(),
             _ => self.ink.bold(Color::Red),
         }

@@ -1,5 +1,7 @@
 //! What the view of a Deployment shows, as it was read at one moment.
 
+use std::time::Duration;
+
 use api::Rollout;
 use futures::{Stream, StreamExt as _, stream};
 use jiff::Timestamp;
@@ -19,8 +21,11 @@ use crate::rollout::{self, Phase};
 use crate::rollouts;
 use crate::signs::LOOK_AGAIN;
 use crate::tree::Tree;
-use crate::verbs::get::{GATHER, changes, grown};
+use crate::verbs::get::{changes, grown};
 use crate::verbs::why::{self, Read};
+
+/// Changes that arrive together are read once: a rollout of many pods has many, and each reads all pods.
+const GATHER: Duration = Duration::from_millis(500);
 
 /// All that is shown.
 pub(super) struct Seen {
@@ -146,7 +151,7 @@ pub(super) fn follow<'a>(
         }
         let seen = look(cluster, deployment, revisions).await;
         let is_at_rest = seen.as_ref().is_ok_and(|seen| seen.tree.rollout.phase == Phase::Complete);
-        let patience = if is_at_rest { std::time::Duration::MAX } else { LOOK_AGAIN };
+        let patience = if is_at_rest { Duration::MAX } else { LOOK_AGAIN };
         Some((seen, (changes, Some(patience))))
     })
 }

@@ -53,6 +53,10 @@ fn color(color: Color) -> Option<char> {
         Color::Cyan => Some('c'),
         Color::Red => Some('r'),
         Color::Green => Some('g'),
+        Color::LightBlue => Some('B'),
+        Color::LightYellow => Some('Y'),
+        Color::LightMagenta => Some('M'),
+        Color::LightRed => Some('R'),
         other => panic!("{other:?} is no color of every terminal"),
     }
 }

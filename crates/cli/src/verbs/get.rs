@@ -20,7 +20,7 @@ use crate::tree::Tree;
 use crate::verbs::subject::Subject;
 
 /// Events that arrive together are shown once.
-pub(crate) const GATHER: Duration = Duration::from_millis(200);
+const GATHER: Duration = Duration::from_millis(200);
 
 pub(crate) async fn get(subject: &Subject, arguments: &GetArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;

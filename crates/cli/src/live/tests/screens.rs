@@ -210,3 +210,20 @@ fn no_size_is_too_small() {
         screen(size, |frame| render(&model, frame));
     }
 }
+
+#[test]
+fn a_pace_is_told_where_nothing_holds_the_rollout() {
+    let left = |model: &Model| model.expected_end().map(|end| end.duration_since(model.now).as_secs());
+    assert_eq!(left(&watched(&scaled, 43)), Some(52), "18 pods in 43 seconds, and 22 are left");
+    assert_eq!(left(&watched(&scaled, 3)), None, "no pod is ready yet");
+    assert_eq!(left(&watched(&bad_image, 75)), None, "a cause holds it");
+    assert_eq!(left(&watched(&at_step, 55)), None, "it stops at a step");
+    let last_step = |second: i64| {
+        let mut rollout = scaled(second);
+        let step = if second < 25 { 1 } else { 2 };
+        rollout.deployment["status"]["rollout"]["step"] = json!(step);
+        rollout.deployment["status"]["rollout"]["steps"] = json!(2);
+        rollout
+    };
+    assert_eq!(left(&watched(&last_step, 43)), Some(66), "6 pods in the 18 seconds of the last step");
+}
