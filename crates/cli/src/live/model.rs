@@ -259,5 +259,5 @@ impl Model {
 
 /// How much of the time before a rollout the picture shows.
 pub(super) fn lead(begin: Timestamp, end: Timestamp) -> jiff::SignedDuration {
-    (end.duration_since(begin) / 16).max(jiff::SignedDuration::from_secs(1))
+    (end.duration_since(begin) / 16).max(jiff::SignedDuration::from_secs(3))
 }

@@ -1,6 +1,6 @@
 //! `list`: the Deployments of both APIs in one table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
 use plan::Flavour;
@@ -31,11 +31,11 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
     }
     let selector = arguments.selector.as_deref();
     let mut found = Vec::new();
-    for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
+    for flavour in FLAVOURS {
         found.extend(cluster.list(flavour, selector, arguments.all_namespaces).await?);
     }
     found.retain(|deployment| arguments.states.contain(deployment.flavour, &deployment.body));
-    found.sort_by(|a, b| (a.namespace(), a.name(), a.flavour).cmp(&(b.namespace(), b.name(), b.flavour)));
+    found.sort_by_key(place);
     if let Some(format) = arguments.output.format {
         let names: Vec<String> = found.iter().map(Deployment::full_name).collect();
         let items: Vec<Value> = found.iter().map(item).collect();
@@ -48,57 +48,79 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
         return Ok(Code::Done);
     }
     let now = jiff::Timestamp::now();
-    let heading = line(HEADING);
-    let rows = found.iter().map(|deployment| row(deployment, now));
-    print(&shown([heading].into_iter().chain(rows).collect(), arguments.all_namespaces))?;
+    let rows = found.iter().map(|deployment| (place(deployment), row(deployment, now))).collect();
+    print(&whole_table(&rows, arguments.all_namespaces))?;
     Ok(Code::Done)
 }
 
+const FLAVOURS: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
 const HEADING: [&str; 8] =
     ["NAMESPACE", "NAME", "STATUS", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "IMAGES"];
 
-/// The table, with the namespaces where they differ.
-fn shown(mut lines: Vec<Vec<String>>, all_namespaces: bool) -> String {
-    if !all_namespaces {
-        for line in &mut lines {
-            line.remove(0);
-        }
-    }
-    table(&lines)
-}
-
-/// Prints a line for each Deployment, and for each change of one that the line shows.
+/// Prints the table, and a line for each change of one of its lines.
 async fn follow(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Failure> {
-    let mut last: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut rows = BTreeMap::new();
+    let mut whole = BTreeSet::new();
     let mut changes = Box::pin(live::changes(cluster, arguments));
     while let Some(change) = changes.next().await {
-        let deployment = match change {
-            Change::There(deployment) => deployment,
-            Change::Gone(_) | Change::Whole(..) => continue,
+        let was_whole = whole.len() == FLAVOURS.len();
+        match change {
+            Change::There(deployment) if arguments.states.contain(deployment.flavour, &deployment.body) => {
+                let (place, row) = (place(&deployment), row(&deployment, jiff::Timestamp::now()));
+                let before = rows.insert(place.clone(), row.clone());
+                if before.is_some_and(|before| is_same(&before, &row)) {
+                    continue;
+                }
+                match arguments.output.format {
+                    Some(format) => document(format, &item(&deployment), &[deployment.full_name()])?,
+                    None if was_whole => print(&line_of(&rows, &place, arguments.all_namespaces))?,
+                    None => {}
+                }
+            }
+            Change::There(deployment) | Change::Gone(deployment) => {
+                rows.remove(&place(&deployment));
+            }
+            Change::Whole(flavour, _) => {
+                whole.insert(flavour);
+                let is_new = !was_whole && whole.len() == FLAVOURS.len();
+                if is_new && arguments.output.format.is_none() && !rows.is_empty() {
+                    print(&whole_table(&rows, arguments.all_namespaces))?;
+                }
+            }
             Change::Lost(_, failure @ Failure::Forbidden(_)) => return Err(failure),
             Change::Lost(_, why) => {
                 tell(&format!("the watch was interrupted and is tried again: {why}"));
-                continue;
             }
-        };
-        if !arguments.states.contain(deployment.flavour, &deployment.body) {
-            continue;
-        }
-        let (full, row) = (deployment.full_name(), row(&deployment, jiff::Timestamp::now()));
-        // An age is no change.
-        let told = row.iter().enumerate().filter(|(column, _)| HEADING.get(*column) != Some(&"AGE"));
-        let told: Vec<String> = told.map(|(_, cell)| cell.clone()).collect();
-        let is_first = last.is_empty();
-        if last.insert(format!("{}/{full}", deployment.namespace()), told.clone()) == Some(told) {
-            continue;
-        }
-        match arguments.output.format {
-            Some(format) => document(format, &item(&deployment), &[full])?,
-            None if is_first => print(&shown(vec![line(HEADING), row], arguments.all_namespaces))?,
-            None => print(&shown(vec![row], arguments.all_namespaces))?,
         }
     }
     Err(Failure::Rollout("the watch has ended; try again".to_owned()))
+}
+
+/// Namespace, name, and API: the order of the lines.
+type Place = (String, String, Flavour);
+
+fn place(deployment: &Deployment) -> Place {
+    (deployment.namespace().to_owned(), deployment.name().to_owned(), deployment.flavour)
+}
+
+/// The table, with the namespaces where they differ.
+fn whole_table(rows: &BTreeMap<Place, Vec<String>>, all_namespaces: bool) -> String {
+    let lines = [line(HEADING)].into_iter().chain(rows.values().cloned());
+    let skipped = usize::from(!all_namespaces);
+    table(&lines.map(|line| line.into_iter().skip(skipped).collect()).collect::<Vec<_>>())
+}
+
+/// The line of one Deployment, below the columns of the table.
+fn line_of(rows: &BTreeMap<Place, Vec<String>>, place: &Place, all_namespaces: bool) -> String {
+    let position = rows.keys().take_while(|known| *known < place).count() + 1;
+    let table = whole_table(rows, all_namespaces);
+    table.lines().nth(position).map_or_else(String::new, |line| format!("{line}\n"))
+}
+
+/// Whether two lines differ in nothing but the age.
+fn is_same(before: &[String], row: &[String]) -> bool {
+    let is_age = |column: usize| HEADING.get(column) == Some(&"AGE");
+    before.iter().zip(row).enumerate().all(|(column, (a, b))| a == b || is_age(column))
 }
 
 fn row(deployment: &Deployment, now: jiff::Timestamp) -> Vec<String> {
@@ -144,6 +166,27 @@ mod tests {
         let mut paused = samples::pinned();
         paused.body["spec"]["paused"] = json!(true);
         assert_eq!(status(&paused), "Paused");
+    }
+
+    #[test]
+    fn a_change_stands_below_the_columns_and_an_age_is_none() {
+        let lines = |names: [&str; 2]| -> BTreeMap<Place, Vec<String>> {
+            let lines = names.iter().map(|name| {
+                let cells = line(["shop", name, "Complete", "1/1", "1", "1", "5s", "app:1"]);
+                (("shop".to_owned(), (*name).to_owned(), Flavour::AppsV1), cells)
+            });
+            lines.collect()
+        };
+        let rows = lines(["a-long-name", "web"]);
+        let place = rows.keys().next_back().unwrap();
+        let expected = "web           Complete   1/1     1            1           5s    app:1\n";
+        assert_eq!(line_of(&rows, place, false), expected);
+        assert_eq!(line_of(&rows, place, true), format!("shop        {expected}"));
+        let mut older = rows[place].clone();
+        older[6] = "6s".to_owned();
+        assert!(is_same(&rows[place], &older));
+        older[3] = "0/1".to_owned();
+        assert!(!is_same(&rows[place], &older));
     }
 
     #[test]
