@@ -20,7 +20,7 @@ use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
 use crate::failure::{Failure, explain};
 
-/// What the cluster tells of one of the APIs.
+/// What happens to the Deployments of one of the APIs.
 pub(crate) enum Change {
     /// A Deployment is there, or has changed.
     There(Box<Deployment>),

@@ -1,4 +1,4 @@
-//! Text in a room of a few columns. What does not fit is marked by an ellipsis, and the part that tells most stays.
+//! Text in a room of a few columns. What does not fit is marked by an ellipsis, and the part that matters most stays.
 
 use std::borrow::Cow;
 
@@ -27,12 +27,12 @@ fn fitting(letters: impl Iterator<Item = char>, room: usize) -> Vec<char> {
     taken
 }
 
-/// The beginning, which tells most of a sentence.
+/// The beginning, which matters most in a sentence.
 pub(super) fn beginning(text: &str, room: usize) -> String {
     ends(text, room, room.saturating_sub(1))
 }
 
-/// The end, which tells most of an image.
+/// The end, which matters most in an image.
 pub(super) fn end(text: &str, room: usize) -> String {
     ends(text, room, 0)
 }
@@ -42,7 +42,7 @@ pub(super) fn both_ends(text: &str, room: usize) -> String {
     ends(text, room, room.saturating_sub(1) / 2)
 }
 
-/// A text, with so many columns of its beginning if it is too long.
+/// A text, with `head` columns of its beginning if it is too long.
 fn ends(text: &str, room: usize, head: usize) -> String {
     if width(text) <= room {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The bottom of a view: what is asked or told, and always the keys.
+//! The bottom of a view: a question or an answer, and always the keys.
 
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};

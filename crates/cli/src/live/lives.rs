@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use diagnosis::{controller_of, is_ready, list, text};
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::PodCondition;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 /// A pod over time.
@@ -80,9 +82,7 @@ impl Life {
     fn change(&mut self, pod: &Value, now: Timestamp) {
         let is_ready = is_ready(pod);
         if self.changes.last().map_or(is_ready, |(_, was_ready)| *was_ready != is_ready) {
-            let ready = list(pod, "/status/conditions").iter().find(|it| text(it, "/type") == "Ready");
-            let since = ready.and_then(|it| time(text(it, "/lastTransitionTime"))).unwrap_or(now);
-            self.changes.push((since, is_ready));
+            self.changes.push((since(pod).unwrap_or(now), is_ready));
         }
         let is_over = matches!(text(pod, "/status/phase"), "Succeeded" | "Failed");
         if let Some(gone) = deleted(pod).or(is_over.then_some(now)) {
@@ -97,6 +97,12 @@ impl Life {
     fn is_ready(&self, time: Timestamp) -> bool {
         self.changes.iter().rev().find(|(since, _)| *since <= time).is_some_and(|(_, is_ready)| *is_ready)
     }
+}
+
+/// Since when it is ready, or is not.
+fn since(pod: &Value) -> Option<Timestamp> {
+    let ready = list(pod, "/status/conditions").iter().find(|it| text(it, "/type") == "Ready")?;
+    Some(PodCondition::deserialize(ready).ok()?.last_transition_time?.0)
 }
 
 /// When somebody deleted the pod: the server notes when its time to terminate ends.

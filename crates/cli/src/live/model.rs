@@ -22,7 +22,7 @@ pub(super) enum Page {
     Keys,
 }
 
-/// What is asked or told at the bottom.
+/// What the bottom shows above the keys.
 #[derive(Debug)]
 pub(super) enum Talk {
     Nothing,
@@ -166,10 +166,10 @@ impl Model {
         match key {
             Key::Letter('q') => Effect::Leave,
             Key::Escape if self.page == Page::Rollout => Effect::Leave,
-            Key::Escape => self.turn_to(Page::Rollout),
-            Key::Letter('h') => self.turn_to(Page::History),
-            Key::Letter('e') => self.turn_to(Page::Events),
-            Key::Letter('?') => self.turn_to(Page::Keys),
+            Key::Escape => self.open_page(Page::Rollout),
+            Key::Letter('h') => self.open_page(Page::History),
+            Key::Letter('e') => self.open_page(Page::Events),
+            Key::Letter('?') => self.open_page(Page::Keys),
             Key::Letter(letter) => Move::of_key(letter).map_or(Effect::Nothing, |verb| self.begin(verb)),
             Key::Up => self.scroll_by(-1, 0),
             Key::Down => self.scroll_by(1, 0),
@@ -182,7 +182,7 @@ impl Model {
     }
 
     /// The same key opens a page and closes it.
-    fn turn_to(&mut self, page: Page) -> Effect {
+    fn open_page(&mut self, page: Page) -> Effect {
         self.page = if self.page == page { Page::Rollout } else { page };
         self.scroll = (0, 0);
         Effect::Nothing

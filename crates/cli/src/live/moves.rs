@@ -68,7 +68,7 @@ impl Move {
         }
     }
 
-    /// What the page of the keys tells about it.
+    /// Its line on the page of the keys.
     pub(super) fn about(self) -> &'static str {
         match self {
             Self::Promote => "end the wait at a step",
@@ -146,7 +146,7 @@ fn put_back(before: Deployment, changed: Deployment, all: &[Revision]) -> Deploy
     after
 }
 
-/// Does what was asked about, and tells what was done.
+/// Does what was asked about, and returns what was done.
 pub(super) async fn carry_out(
     cluster: &Cluster,
     deployment: &Deployment,

@@ -111,13 +111,13 @@ fn is_ready(pod: &Pod) -> bool {
     pod.containers > 0 && pod.ready == pod.containers && pod.why.is_none()
 }
 
-/// Whether it does what every pod does at first, as far as its state tells.
+/// Whether it does what every pod does at first, as far as its state shows.
 fn starts(pod: &Pod) -> bool {
     matches!(pod.status.as_str(), "ContainerCreating" | "PodInitializing" | "Running")
         || pod.status.strip_prefix("Init:").is_some_and(|rest| rest.contains('/'))
 }
 
-/// Why it is not ready, if its state does not tell that.
+/// Why it is not ready, if its state does not show that.
 fn why(pod: &Pod) -> Option<&str> {
     pod.why.as_deref().filter(|_| pod.status != "ContainerCreating" && pod.status != "PodInitializing")
 }

@@ -23,7 +23,7 @@ use crate::state;
 use crate::table::age;
 use crate::verbs::status::short;
 
-/// A picture with fewer rows tells nothing.
+/// A picture with fewer rows shows nothing.
 const CHART_MIN: u16 = 5;
 /// Events below the pods.
 const EVENTS: usize = 4;
@@ -128,7 +128,7 @@ fn head(model: &Model, seen: &Seen, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// What the tree tells, without the name that stands above it.
+/// The message of the tree, without the name that stands above it.
 fn message(seen: &Seen) -> &str {
     let name = format!("deployment \"{}\": ", seen.tree.deployment.name());
     let message = short(&seen.tree.rollout.message);
@@ -233,7 +233,7 @@ fn draw(model: &Model, seen: &Seen, frame: &mut Frame<'_>, area: Rect) {
     chart.draw(area, frame.buffer_mut());
 }
 
-/// What `why` tells, with its next command.
+/// The cause, as `why` reports it, with its next command.
 fn cause(model: &Model, seen: &Seen, width: usize) -> Vec<Line<'static>> {
     let diagnosis = &seen.diagnosis;
     let color = match diagnosis.verdict {
@@ -253,7 +253,7 @@ fn cause(model: &Model, seen: &Seen, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// What a text tells beyond what stands above it.
+/// The part of a text that does not stand above it.
 fn more<'a>(text: &'a str, above: &str) -> &'a str {
     let begins = text.get(..above.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(above));
     let rest =
@@ -293,7 +293,7 @@ fn keys(width: usize) -> Vec<Line<'static>> {
         let key = Span::styled(format!(" {key:<4}{word:<9}"), strong());
         lines.push(Line::from(vec![key, Span::raw(about)]));
     }
-    let rule = "A key that changes something asks first, and tells what will happen.";
+    let rule = "A key that changes something asks first, and shows what will happen.";
     lines.extend(cut::wrapped(rule, width, 2).into_iter().map(Line::raw));
     lines
 }

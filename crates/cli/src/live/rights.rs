@@ -1,4 +1,4 @@
-//! What the user may do, as the API server tells.
+//! What the user may do, as the API server reports it.
 
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
@@ -8,7 +8,7 @@ use kube::api::PostParams;
 
 use crate::cluster::{Cluster, Deployment};
 
-/// Whether the user may patch the Deployment, which is what every key does; `None` if the server does not tell.
+/// Whether the user may patch the Deployment, which is what every key does; `None` if the server does not answer.
 pub(super) async fn may_patch(cluster: &Cluster, deployment: &Deployment) -> Option<bool> {
     let group = deployment.flavour.api_version().split('/').next().map(str::to_owned);
     let attributes = ResourceAttributes {

@@ -14,12 +14,12 @@ mod cluster;
 mod keys;
 mod list;
 mod screens;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod terminal;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (40, 20), (120, 40)];
 
-/// The noon at which the rollouts of the tests begin, and so many seconds.
+/// The noon at which the rollouts of the tests begin, and some seconds.
 fn at(second: i64) -> Timestamp {
     "2026-04-01T12:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_secs(second)
 }

@@ -97,7 +97,7 @@ fn is(pod: &Value, number: i64) -> bool {
 }
 
 impl Rollout {
-    /// Of so many pods.
+    /// With this number of pods.
     pub(super) fn of(replicas: i64, pods: Vec<Value>) -> Self {
         let mut sets = [set(6, -86_400), set(7, 0)];
         let mut counts = [[0, 0], [0, 0]];
@@ -134,7 +134,7 @@ impl Rollout {
         Self { deployment, sets, pods, events: Vec::new() }
     }
 
-    /// An event, so many seconds after the beginning.
+    /// An event, some seconds after the beginning.
     pub(super) fn event(&mut self, second: i64, kind: &str, reason: &str, message: &str) {
         self.events.push(json!({
             "type": kind, "reason": reason, "message": message, "lastTimestamp": at(second).to_string(),
@@ -156,8 +156,7 @@ impl Rollout {
     }
 }
 
-/// A rolling update of 40 pods in waves of four, as it is after so many seconds. `ends` tells how pod `index` of the
-/// new revision ends, which was created at that second.
+/// A rolling update of 40 pods in waves of six, as it is after some seconds.
 pub(super) fn forty(second: i64) -> Rollout {
     let (mut pods, surge) = (Vec::new(), 6);
     for index in 0..40 {

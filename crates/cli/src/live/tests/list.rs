@@ -76,7 +76,7 @@ fn the_choice_stays_with_its_deployment() {
     list.press(Key::Down);
     let chosen = opened(&mut list);
     assert_ne!(chosen, first);
-    // Another one gets trouble, and comes first.
+    // A Deployment that is blocked comes first.
     let late = json!({"status": {"blockers": [{"cause": "CrashLoop"}], "availableReplicas": 0}});
     list.set(deployment(6, &late));
     assert_eq!(opened(&mut list), chosen);

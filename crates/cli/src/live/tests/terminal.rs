@@ -74,6 +74,10 @@ async fn a_view_in_a_terminal() {
     }
 }
 
+fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
 /// A program in a terminal.
 struct Session {
     child: Child,
@@ -90,11 +94,14 @@ impl Session {
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let terminal = File::options().read(true).write(true).open(name).unwrap();
-        tcsetwinsize(&terminal, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(&terminal, size(80, 24)).unwrap();
         let before = tcgetattr(&terminal).unwrap();
         let end = || terminal.try_clone().unwrap();
         let test = "live::tests::terminal::a_view_in_a_terminal";
-        let child = Command::new(std::env::current_exe().unwrap())
+        // With a terminal of its own, the process learns of a new size.
+        let child = Command::new("setsid")
+            .arg("--ctty")
+            .arg(std::env::current_exe().unwrap())
             .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
             .env(VIEW, view)
             .env("TERM", "xterm-256color")
@@ -151,7 +158,9 @@ impl Session {
 #[test]
 fn a_view_answers_keys_and_leaves_the_terminal_as_it_was() {
     let mut session = Session::begin("web");
-    session.expect("Resting");
+    session.expect("desired 10, current 10");
+    tcsetwinsize(&session.terminal, size(40, 20)).unwrap();
+    session.expect("updated 3, ready 10, available 10/10");
     session.press("p");
     session.expect("Outcome:");
     session.press("y");
