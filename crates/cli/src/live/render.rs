@@ -174,7 +174,8 @@ fn rollout_page(model: &Model, seen: &Seen, frame: &mut Frame<'_>, area: Rect) {
     let width = usize::from(area.width);
     let cause = cause(model, seen, width);
     let rest = area.height.saturating_sub(rows(&cause));
-    let lines = lines(model, seen, width, usize::from(rest - rest * 2 / 5));
+    let least = (rest * 2 / 5).max(CHART_MIN);
+    let lines = lines(model, seen, width, usize::from(rest.saturating_sub(least)));
     let chart = rest.saturating_sub(rows(&lines)).max(CHART_MIN).min(frame.area().height * 3 / 5);
     let chart = if rest < CHART_MIN + 2 { 0 } else { chart };
     let (picture, area) = split(area, chart);
