@@ -39,6 +39,8 @@ class Screen:
                 self.column = 0
             elif newline:
                 self.row += 1
+            elif command == "A" and not parameters:
+                self.row -= 1
             elif command == "K" and parameters == "2":
                 self.rows[self.row] = []
             elif command == "m" and (parameters or "0") in KINDS:

@@ -7,11 +7,12 @@ use std::process::Command;
 use crate::place::{directory, ok, output, root};
 
 const PICTURES: &str = "docs/pictures";
+const SCREENS: &str = "crates/cli/src/live/golden";
 
 /// What drawing needs, in a directory of its own.
 fn copy(name: &str) -> PathBuf {
     let copy = directory(name);
-    for part in ["dev/pictures", PICTURES, "docs/internals"] {
+    for part in ["dev/pictures", PICTURES, "docs/internals", SCREENS] {
         let to = copy.join(part);
         fs::create_dir_all(&to).unwrap();
         ok(Command::new("cp").arg("-r").arg(root().join(part).join(".")).arg(to));
@@ -41,7 +42,7 @@ fn pictures_are_drawn_from_the_records() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 7);
+    assert_eq!(compared, 8);
 }
 
 /// Each record changes its own picture and no other.
@@ -53,6 +54,7 @@ fn a_changed_record_changes_its_picture() {
         ("docs/pictures/rollout.json", "\"available\": [8, 0]", "\"available\": [9, 0]", "rollout.svg"),
         ("docs/pictures/undo.json", "\"ceiling\": 13", "\"ceiling\": 12", "undo.svg"),
         ("docs/pictures/revert.json", "\"ceiling\": 13", "\"ceiling\": 12", "revert.svg"),
+        ("crates/cli/src/live/golden/at-step-80x24.txt", "Resting", "Rolling", "live.svg"),
         ("docs/pictures/session.cast", "rolled back", "rolled over", "session.svg"),
     ];
     for (record, from, to, picture) in cases {

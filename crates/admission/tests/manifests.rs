@@ -125,9 +125,13 @@ fn what_was_meant_is_named() {
         (
             "containers:",
             "contaners:",
-            "unknown field \"spec.template.spec.contaners\"; did you mean containers?",
+            "unknown field \"spec.template.spec.contaners\"; did you mean spec.template.spec.containers?",
         ),
-        ("image:", "imge:", "unknown field \"spec.template.spec.containers[0].imge\"; did you mean image?"),
+        (
+            "image:",
+            "imge:",
+            "unknown field \"spec.template.spec.containers[0].imge\"; did you mean spec.template.spec.containers[0].image?",
+        ),
         ("image:", "color: red\n        image:", "unknown field \"spec.template.spec.containers[0].color\""),
         (
             "kind: Deployment",

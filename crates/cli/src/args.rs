@@ -177,7 +177,8 @@ pub(crate) enum Goal {
 pub(crate) struct GetArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Update the output with every change, until the rollout ends.
+    /// Keep a view of the rollout open, with keys that change it; if the output is not a terminal, print each change
+    /// until the rollout ends.
     #[arg(long, short)]
     pub(crate) watch: bool,
     /// Number of revisions to show, newest first.
@@ -196,6 +197,9 @@ pub(crate) struct ListArguments {
     /// List only Deployments with these labels.
     #[arg(long, short = 'l', value_name = "SELECTOR")]
     pub(crate) selector: Option<String>,
+    /// Keep the list open with what needs attention first; if the output is not a terminal, print each change.
+    #[arg(long, short)]
+    pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) states: States,
     #[command(flatten)]

@@ -29,7 +29,7 @@ impl Deadline {
         }
     }
 
-    /// The same, with a failure that tells what is left undone.
+    /// The same, with a failure that names what is left undone.
     pub(crate) async fn hold_or<T>(
         self,
         left: &str,
@@ -43,7 +43,7 @@ impl Deadline {
         self.end.is_some_and(|end| end <= Instant::now())
     }
 
-    /// That the time is over, and what is left undone.
+    /// The failure when the time is over, with what is left undone.
     pub(crate) fn late(self, left: &str) -> Failure {
         Failure::Late(format!("timed out after {:?}; {left}", self.timeout))
     }

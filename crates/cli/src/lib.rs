@@ -33,6 +33,7 @@ mod history;
 mod images;
 mod jsonpath;
 mod lint;
+mod live;
 mod manifests;
 mod migrate;
 mod name;

@@ -23,20 +23,37 @@ pub(crate) fn tell(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
 
-/// Prints a line in the place of the one before. What does not fit is cut off: a line that wraps could not be taken
-/// back.
-pub(crate) fn redraw(line: &str) -> Result<(), Failure> {
-    write(&format!("\r\u{1b}[2K\u{1b}[?7l{}\u{1b}[?7h", clean(line)))
+/// Lines that are printed in the place of those before.
+#[derive(Debug, Default)]
+pub(crate) struct Drawn {
+    rows: usize,
 }
 
-/// Takes that line away.
-pub(crate) fn erase() -> Result<(), Failure> {
-    write("\r\u{1b}[2K")
-}
+impl Drawn {
+    /// Prints a text in their place, in as many lines of the terminal as it takes: nothing of it is cut off.
+    pub(crate) fn redraw(&mut self, text: &str) -> Result<(), Failure> {
+        let width = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns)).max(20);
+        write(&self.replaced(text, width))
+    }
 
-/// Prints text on an empty screen.
-pub(crate) fn print_alone(text: &str) -> Result<(), Failure> {
-    write(&format!("\u{1b}[H\u{1b}[2J{}", visible(text)))
+    /// Takes them away.
+    pub(crate) fn erase(&mut self) -> Result<(), Failure> {
+        if self.rows == 0 { Ok(()) } else { write(&self.cleared()) }
+    }
+
+    fn replaced(&mut self, text: &str, width: usize) -> String {
+        let text = clean(text);
+        let lines = textwrap::wrap(&text, width);
+        let cleared = self.cleared();
+        self.rows = lines.len();
+        // A terminal that has become narrower must not wrap them again: they could not be taken back.
+        format!("{cleared}\u{1b}[?7l{}\u{1b}[?7h", lines.join("\r\n"))
+    }
+
+    fn cleared(&mut self) -> String {
+        let above = std::mem::take(&mut self.rows).saturating_sub(1);
+        format!("\r\u{1b}[2K{}", "\u{1b}[A\u{1b}[2K".repeat(above))
+    }
 }
 
 /// Prints text in which some lines are those of a comparison, in colours if they are on.
@@ -171,6 +188,17 @@ mod tests {
         assert_eq!(clean("two\nlines\u{1b}"), "two lines\\u{1b}");
         assert_eq!(coloured("-image: \u{1b}[0m"), "\u{1b}[31m-image: \\u{1b}[0m\u{1b}[0m\n");
         assert_eq!(coloured("--- revision 6"), "--- revision 6\n");
+    }
+
+    #[test]
+    fn a_line_that_does_not_fit_takes_more_lines_and_all_are_taken_back() {
+        let mut drawn = Drawn::default();
+        assert_eq!(
+            drawn.replaced("[··] 0/4 the cause", 12),
+            "\r\u{1b}[2K\u{1b}[?7l[··] 0/4 the\r\ncause\u{1b}[?7h"
+        );
+        assert_eq!(drawn.replaced("short", 12), "\r\u{1b}[2K\u{1b}[A\u{1b}[2K\u{1b}[?7lshort\u{1b}[?7h");
+        assert_eq!(drawn.cleared(), "\r\u{1b}[2K");
     }
 
     #[test]

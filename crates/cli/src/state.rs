@@ -13,17 +13,17 @@ use crate::read;
 use crate::reported;
 use crate::rollout::{self, Phase};
 
-/// How a rollout stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Complete,
-    Rolling,
-    Resting,
+/// How a rollout stands; what needs attention comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum State {
     Blocked,
-    Queued,
-    Pinned,
     Reverted,
+    Rolling,
+    Queued,
+    Resting,
     Paused,
+    Pinned,
+    Complete,
 }
 
 /// Which Deployments are listed: all, or those in one of these states.
@@ -81,7 +81,8 @@ pub(crate) fn words(deployment: &Deployment) -> String {
     }
 }
 
-fn state(flavour: Flavour, deployment: &Value) -> State {
+/// How a Deployment stands.
+pub(crate) fn state(flavour: Flavour, deployment: &Value) -> State {
     if read::spec(deployment).paused == Some(true) {
         return State::Paused;
     }

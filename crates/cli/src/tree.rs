@@ -94,7 +94,7 @@ impl Tree {
     }
 
     /// What a ReplicaSet is to the Deployment.
-    fn role(&self, position: usize, revision: &Revision) -> &'static str {
+    pub(crate) fn role(&self, position: usize, revision: &Revision) -> &'static str {
         let is_newest = position == 0;
         match &self.target {
             Some(target) if is_target(Some(target), revision) && pinned::is_reverted(target) => "running",

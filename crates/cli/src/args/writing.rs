@@ -19,6 +19,13 @@ pub(crate) struct Writing {
     pub(crate) output: Output,
 }
 
+impl Writing {
+    /// A change that no flag is about.
+    pub(crate) fn of(dry_run: DryRun) -> Self {
+        Self { dry_run, field_manager: FIELD_MANAGER.to_owned(), output: Output { format: None } }
+    }
+}
+
 /// Where a change is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DryRun {

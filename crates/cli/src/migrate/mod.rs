@@ -6,6 +6,7 @@
 pub(crate) mod facts;
 
 mod checks;
+mod dry_run;
 mod preview;
 mod pruned;
 mod step;
@@ -93,7 +94,7 @@ pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArgument
         return Err(Failure::Request { code, message: refusal(&facts, &problems) });
     }
     if arguments.dry_run {
-        return show(&facts, &arguments.output);
+        return dry_run::show(&facts, &arguments.output);
     }
     let is_begun = facts.target.as_ref().is_some_and(|target| facts::mark(target).is_some());
     migration.carry_out(is_begun).await
@@ -103,26 +104,6 @@ pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArgument
 fn refusal(facts: &Facts, problems: &[String]) -> String {
     let list: String = problems.iter().map(|problem| format!("\n  - {problem}")).collect();
     format!("{} is not migrated, and nothing was changed:{list}", facts.source_name())
-}
-
-fn show(facts: &Facts, output: &Output) -> Result<Code, Failure> {
-    let lines = preview::preview(facts.clone()).map_err(Failure::Rollout)?;
-    if let Some(format) = &output.format {
-        let name = facts.target_name();
-        document(format, &json!({"name": name, "steps": lines}), &[name])?;
-        return Ok(Code::Done);
-    }
-    if lines.is_empty() {
-        return already(facts);
-    }
-    let text: String = lines.iter().map(|line| format!("{line} (dry run)\n")).collect();
-    print(&text)?;
-    Ok(Code::Done)
-}
-
-fn already(facts: &Facts) -> Result<Code, Failure> {
-    print(&format!("{} already exists; nothing to do\n", facts.target_name()))?;
-    Ok(Code::Done)
 }
 
 /// A migration on its way.
@@ -198,7 +179,7 @@ impl Migration<'_> {
             return Ok(Code::Done);
         }
         if !has_written {
-            return already(facts);
+            return dry_run::already(facts);
         }
         print(&format!("{} is {} now, with the same pods\n", facts.source_name(), facts.target_name()))?;
         Ok(Code::Done)

@@ -80,9 +80,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::args::output::Output;
     use crate::args::writing::{DryRun, Writing};
-    use crate::cluster::{Cluster, FIELD_MANAGER};
+    use crate::cluster::Cluster;
     use crate::edits;
 
     fn cut(flavour: Flavour) -> Deployment {
@@ -113,11 +112,7 @@ mod tests {
             Err::<http::Response<Body>, _>(std::io::Error::other("nobody should ask"))
         });
         let cluster = Cluster::of(Client::new(service, "shop"), "shop");
-        let writing = Writing {
-            dry_run: DryRun::None,
-            field_manager: FIELD_MANAGER.to_owned(),
-            output: Output { format: None },
-        };
+        let writing = Writing::of(DryRun::None);
         let scaled = cluster.patch(&cut, &Patch::Merge(json!({"spec": {"replicas": 3}})), &writing).await;
         let refusals = [scaled.err(), edits::resume(&cut).err(), edits::heeded(&cut, "a rollback").err()];
         for refusal in refusals {

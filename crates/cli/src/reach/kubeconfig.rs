@@ -114,7 +114,7 @@ impl Source {
         )))
     }
 
-    /// The context of this name; an empty one without a name, since flags may say all.
+    /// The context of this name; an empty one without a name, since flags may name all.
     fn context(&self, name: Option<&str>) -> Result<Context, Failure> {
         let Some(name) = name else { return Ok(Context::default()) };
         let found = self.kubeconfig.contexts.iter().find(|context| context.name == name);

@@ -204,7 +204,7 @@ fn pause(kind: Kind, cause: &Cause, tried: usize) -> Option<Duration> {
     Some(retry_after.unwrap_or_default().max(*planned))
 }
 
-/// That a watch is too old, as an event: for the status alone, the client's library never lists anew.
+/// The news that a watch is too old, as an event: for the status alone, the client's library never lists again.
 fn gone(mut answer: Response<Vec<u8>>) -> Response<Body> {
     *answer.status_mut() = StatusCode::OK;
     answer.map(|status| Body::from([b"{\"type\":\"ERROR\",\"object\":", &status[..], b"}\n"].concat()))

@@ -41,7 +41,7 @@ impl Drop for File {
     }
 }
 
-/// A kubeconfig whose only context leads to this server.
+/// A kubeconfig with one context, which leads to this server.
 fn kubeconfig(server: &str) -> File {
     File::new(
         &json!({

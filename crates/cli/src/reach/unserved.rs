@@ -36,7 +36,7 @@ pub(super) enum Cause {
     Broken { words: String, was_open: bool },
     /// The server, or a proxy before it, answers only that it cannot.
     Refused { status: StatusCode, message: String, retry_after: Option<Duration> },
-    /// This is no answer of an API server.
+    /// An API server does not answer so.
     Garbled(String),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Unserved {
     pub(super) place: Arc<Place>,
     pub(super) cause: Cause,
     pub(super) tried: usize,
-    /// It may have changed something.
+    /// Whether the request may have changed something.
     pub(super) is_write: bool,
 }
 

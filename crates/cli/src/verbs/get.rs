@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use futures::{StreamExt as _, stream};
+use futures::{Stream, StreamExt as _, stream};
 use kube::runtime::{WatchStreamExt as _, watcher};
+use serde_json::Value;
 
 use crate::args::GetArguments;
 use crate::at_step::Rest;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::output::{document, event, is_lively, print, print_alone, tell};
+use crate::live;
+use crate::output::{document, event, print, tell};
 use crate::reported;
 use crate::rollout::Phase;
 use crate::signs::{self, LOOK_AGAIN};
@@ -23,6 +25,9 @@ const GATHER: Duration = Duration::from_millis(200);
 
 pub(crate) async fn get(subject: &Subject, arguments: &GetArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
+    if arguments.watch && arguments.output.format.is_none() && live::is_possible() {
+        return live::watch(cluster, deployment.clone(), arguments.revisions).await;
+    }
     let tree = read(cluster, deployment.clone(), arguments.revisions).await?;
     if !arguments.watch {
         show(&tree, arguments)?;
@@ -39,12 +44,7 @@ async fn read(cluster: &Cluster, deployment: Deployment, revisions: usize) -> Re
         Err(Failure::Forbidden(_)) => None,
         Err(failure) => return Err(failure),
     };
-    let mut tree = Tree::new(deployment, sets, pods.as_deref().unwrap_or_default(), revisions);
-    if tree.is_awaited
-        && let Some(words) = signs::words(cluster, &tree.deployment).await
-    {
-        tree.rollout.message = words;
-    }
+    let mut tree = grown(cluster, deployment, (sets, pods.as_deref()), revisions).await;
     if matches!(tree.rollout.phase, Phase::Progressing | Phase::Failed) {
         tree.rollout.message = reported::added_to(&tree.rollout.message, &tree.deployment.body);
     }
@@ -52,6 +52,22 @@ async fn read(cluster: &Cluster, deployment: Deployment, revisions: usize) -> Re
         tree.rollout.message.push_str(" (you may not list its pods)");
     }
     Ok(tree)
+}
+
+/// The tree of what was read; asks for the controller where the last change or request has no outcome yet.
+pub(crate) async fn grown(
+    cluster: &Cluster,
+    deployment: Deployment,
+    (sets, pods): (Vec<Value>, Option<&[Value]>),
+    revisions: usize,
+) -> Tree {
+    let mut tree = Tree::new(deployment, sets, pods.unwrap_or_default(), revisions);
+    if tree.is_awaited
+        && let Some(words) = signs::words(cluster, &tree.deployment).await
+    {
+        tree.rollout.message = words;
+    }
+    tree
 }
 
 fn show(tree: &Tree, arguments: &GetArguments) -> Result<(), Failure> {
@@ -63,20 +79,21 @@ fn show(tree: &Tree, arguments: &GetArguments) -> Result<(), Failure> {
     }
 }
 
+/// An item for each change of a Deployment or of its pods.
+pub(crate) fn changes(cluster: &Cluster, deployment: &Deployment) -> impl Stream<Item = ()> + use<> {
+    let of_deployment = watcher::Config::default().fields(&format!("metadata.name={}", deployment.name()));
+    let of_pods = watcher::Config::default().labels(&cluster.selector_of(deployment));
+    let deployments = watcher(cluster.deployments(deployment.flavour), of_deployment).default_backoff();
+    let pods = watcher(cluster.pods(), of_pods).default_backoff();
+    stream::select(deployments.map(|_| ()), pods.map(|_| ()))
+}
+
 /// Shows the tree again at every change; the exit codes are those of `status`.
 async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> Result<Code, Failure> {
-    let (flavour, name) = (tree.deployment.flavour, tree.deployment.name().to_owned());
-    let of_deployment = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let of_pods = watcher::Config::default().labels(&cluster.selector_of(&tree.deployment));
-    let deployments = watcher(cluster.deployments(flavour), of_deployment).default_backoff().map(|_| ());
-    let pods = watcher(cluster.pods(), of_pods).default_backoff().map(|_| ());
-    let mut changes = Box::pin(stream::select(deployments, pods).ready_chunks(64));
+    let mut changes = Box::pin(changes(cluster, &tree.deployment).ready_chunks(64));
     let mut last = None;
     loop {
-        let text = tree.text(jiff::Timestamp::now(), &arguments.output);
-        if is_lively() && arguments.output.document().is_none() {
-            print_alone(&text)?;
-        } else if last.as_ref() != Some(&tree.rollout) {
+        if last.as_ref() != Some(&tree.rollout) {
             show(&tree, arguments)?;
         }
         last = Some(tree.rollout.clone());

@@ -4,6 +4,7 @@ use plan::Trigger;
 use serde_json::{Value, json};
 
 use crate::args::HistoryArguments;
+use crate::cluster::Deployment;
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::{Revision, difference, find, listing, outline, revisions, triggers};
@@ -45,18 +46,21 @@ pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> 
             });
             document(format, &shown, &names)?;
         }
-        None => {
-            let now = jiff::Timestamp::now();
-            let (sets, told) = if has_records {
-                (listing(&all, now), rollouts::listing(&rollouts, now))
-            } else {
-                (outline(&all, now), OUTLINE.to_owned())
-            };
-            let gap = if told.is_empty() { "" } else { "\n" };
-            print(&format!("{name}\n{sets}{gap}{told}"))?;
-        }
+        None => print(&text(deployment, &all, jiff::Timestamp::now()))?,
     }
     Ok(Code::Done)
+}
+
+/// For people.
+pub(crate) fn text(deployment: &Deployment, all: &[Revision], now: jiff::Timestamp) -> String {
+    let (status, name) = (deployment.status(), deployment.full_name());
+    let (sets, told) = if deployment.flavour.has_status_extras() {
+        (listing(all, now), rollouts::listing(&rollouts::of(&status), now))
+    } else {
+        (outline(all, now), OUTLINE.to_owned())
+    };
+    let gap = if told.is_empty() { "" } else { "\n" };
+    format!("{name}\n{sets}{gap}{told}")
 }
 
 /// A revision for programs, with what it changed.

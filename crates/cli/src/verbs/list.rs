@@ -1,6 +1,9 @@
 //! `list`: the Deployments of both APIs in one table.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use diagnosis::{list as list_of, text};
+use futures::StreamExt as _;
 use plan::Flavour;
 use serde_json::{Value, json};
 
@@ -11,7 +14,8 @@ use crate::cluster::{Cluster, Deployment, label_selector};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::images;
-use crate::output::{document, print, tell};
+use crate::live::{self, Change};
+use crate::output::{document, event, print, tell};
 use crate::pinned;
 use crate::rollout;
 use crate::state;
@@ -20,13 +24,19 @@ use crate::tree::counts_document;
 
 pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> Result<Code, Failure> {
     let cluster = Cluster::connect(connection).await?;
+    if arguments.watch {
+        if arguments.output.document().is_none() && live::is_possible() {
+            return live::watch_all(&cluster, arguments).await;
+        }
+        return follow(&cluster, arguments).await;
+    }
     let selector = arguments.selector.as_deref();
     let mut found = Vec::new();
-    for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
+    for flavour in FLAVOURS {
         found.extend(cluster.list(flavour, selector, arguments.all_namespaces).await?);
     }
     found.retain(|deployment| arguments.states.contain(deployment.flavour, &deployment.body));
-    found.sort_by(|a, b| (a.namespace(), a.name(), a.flavour).cmp(&(b.namespace(), b.name(), b.flavour)));
+    found.sort_by_key(place);
     if let Some(format) = arguments.output.document() {
         let names: Vec<String> = found.iter().map(Deployment::full_name).collect();
         let items: Vec<Value> = found.iter().map(item).collect();
@@ -41,21 +51,99 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
         return Ok(Code::Done);
     }
     let now = jiff::Timestamp::now();
-    let mut lines = vec![line(HEADINGS)];
-    lines.extend(found.iter().map(|deployment| row(deployment, now)));
-    if !arguments.output.is_wide() {
-        lines.iter_mut().for_each(|line| line.truncate(HEADINGS.len() - WIDE));
-    }
-    if !arguments.all_namespaces {
-        for line in &mut lines {
-            line.remove(0);
+    let rows = found.iter().map(|deployment| (place(deployment), row(deployment, now))).collect();
+    print(&whole_table(&rows, Shape::of(arguments)))?;
+    Ok(Code::Done)
+}
+
+const FLAVOURS: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
+
+/// Prints the table, and a line for each change of one of its lines.
+async fn follow(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Failure> {
+    let (format, shape) = (arguments.output.document(), Shape::of(arguments));
+    let mut rows = BTreeMap::new();
+    let mut whole = BTreeSet::new();
+    let mut changes = Box::pin(live::changes(cluster, arguments));
+    while let Some(change) = changes.next().await {
+        let was_whole = whole.len() == FLAVOURS.len();
+        match change {
+            Change::There(deployment) if arguments.states.contain(deployment.flavour, &deployment.body) => {
+                let (place, row) = (place(&deployment), row(&deployment, jiff::Timestamp::now()));
+                let before = rows.insert(place.clone(), row.clone());
+                if before.is_some_and(|before| is_same(&before, &row)) {
+                    continue;
+                }
+                match &format {
+                    Some(format) => event(format, &item(&deployment), &[deployment.full_name()])?,
+                    None if was_whole => print(&line_of(&rows, &place, shape))?,
+                    None => {}
+                }
+            }
+            Change::There(deployment) | Change::Gone(deployment) => {
+                rows.remove(&place(&deployment));
+            }
+            Change::Whole(flavour, _) => {
+                whole.insert(flavour);
+                let is_new = !was_whole && whole.len() == FLAVOURS.len();
+                if is_new && format.is_none() && !rows.is_empty() {
+                    print(&whole_table(&rows, shape))?;
+                }
+            }
+            Change::Lost(_, failure @ Failure::Forbidden(_)) => return Err(failure),
+            Change::Lost(_, why) => {
+                tell(&format!("the watch was interrupted and is tried again: {why}"));
+            }
         }
     }
-    if arguments.output.no_headers {
-        lines.remove(0);
+    Err(Failure::Rollout("the watch has ended; try again".to_owned()))
+}
+
+/// Namespace, name, and API: the order of the lines.
+type Place = (String, String, Flavour);
+
+fn place(deployment: &Deployment) -> Place {
+    (deployment.namespace().to_owned(), deployment.name().to_owned(), deployment.flavour)
+}
+
+/// What of the table is shown.
+#[derive(Clone, Copy, Default)]
+struct Shape {
+    has_namespaces: bool,
+    is_wide: bool,
+    has_headings: bool,
+}
+
+impl Shape {
+    fn of(arguments: &ListArguments) -> Self {
+        let output = &arguments.output;
+        Self {
+            has_namespaces: arguments.all_namespaces,
+            is_wide: output.is_wide(),
+            has_headings: !output.no_headers,
+        }
     }
-    print(&table(&lines))?;
-    Ok(Code::Done)
+}
+
+fn whole_table(rows: &BTreeMap<Place, Vec<String>>, shape: Shape) -> String {
+    let headings = shape.has_headings.then(|| line(HEADINGS));
+    let lines = headings.into_iter().chain(rows.values().cloned());
+    let (skipped, narrow) = (usize::from(!shape.has_namespaces), HEADINGS.len() - WIDE);
+    let shown = if shape.is_wide { HEADINGS.len() } else { narrow };
+    let cells = |line: Vec<String>| line.into_iter().take(shown).skip(skipped).collect();
+    table(&lines.map(cells).collect::<Vec<_>>())
+}
+
+/// The line of one Deployment, below the columns of the table.
+fn line_of(rows: &BTreeMap<Place, Vec<String>>, place: &Place, shape: Shape) -> String {
+    let above = rows.keys().take_while(|known| *known < place).count() + usize::from(shape.has_headings);
+    let table = whole_table(rows, shape);
+    table.lines().nth(above).map_or_else(String::new, |line| format!("{line}\n"))
+}
+
+/// Whether two lines differ in nothing but the age.
+fn is_same(before: &[String], row: &[String]) -> bool {
+    let is_age = |column: usize| HEADINGS.get(column) == Some(&"AGE");
+    before.iter().zip(row).enumerate().all(|(column, (a, b))| a == b || is_age(column))
 }
 
 /// The columns; the last ones are those of the wide table only.
@@ -122,6 +210,34 @@ mod tests {
         let mut paused = samples::pinned();
         paused.body["spec"]["paused"] = json!(true);
         assert_eq!(status(&paused), "Paused");
+    }
+
+    #[test]
+    fn a_change_stands_below_the_columns_and_an_age_is_none() {
+        let lines = |names: [&str; 2]| -> BTreeMap<Place, Vec<String>> {
+            let lines = names.iter().map(|name| {
+                let cells = line(["shop", name, "Complete", "1/1", "1", "1", "5s", "app:1"]);
+                (("shop".to_owned(), (*name).to_owned(), Flavour::AppsV1), cells)
+            });
+            lines.collect()
+        };
+        let rows = lines(["a-long-name", "web"]);
+        let place = rows.keys().next_back().unwrap();
+        let expected = "web           Complete   1/1     1            1           5s    app:1\n";
+        let mut shape = Shape { has_headings: true, ..Shape::default() };
+        assert_eq!(line_of(&rows, place, shape), expected);
+        shape.has_namespaces = true;
+        assert_eq!(line_of(&rows, place, shape), format!("shop        {expected}"));
+        shape.has_headings = false;
+        assert_eq!(
+            line_of(&rows, place, shape),
+            "shop   web           Complete   1/1   1   1   5s   app:1\n"
+        );
+        let mut older = rows[place].clone();
+        older[6] = "6s".to_owned();
+        assert!(is_same(&rows[place], &older));
+        older[3] = "0/1".to_owned();
+        assert!(!is_same(&rows[place], &older));
     }
 
     #[test]

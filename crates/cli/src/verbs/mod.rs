@@ -2,17 +2,17 @@
 
 mod diff;
 mod edit;
-mod get;
-mod history;
+pub(crate) mod get;
+pub(crate) mod history;
 mod list;
 mod own;
-mod plan;
+pub(crate) mod plan;
 mod set;
 mod several;
-mod status;
+pub(crate) mod status;
 mod subject;
-mod undo;
-mod why;
+pub(crate) mod undo;
+pub(crate) mod why;
 
 use crate::args::connection::Connection;
 use crate::args::{Arguments, MoveVerb, RevisionVerb, RolloutVerb, SpecVerb, Verb};

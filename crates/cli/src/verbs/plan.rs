@@ -46,7 +46,8 @@ pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> 
     Ok(Code::Done)
 }
 
-async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {
+/// The rollout of a Deployment, as it is or as it would be.
+pub(crate) async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {
     unfinished::none(deployment)?;
     let sets = cluster.selected(&cluster.sets(), deployment).await?;
     let named = |problem| Failure::Rollout(format!("{}: {problem}", deployment.full_name()));

@@ -17,7 +17,7 @@ use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::history::{Revision, revisions};
-use crate::output::{document, erase, is_lively, print, redraw, tell};
+use crate::output::{Drawn, document, is_lively, print, tell};
 use crate::pinned;
 use crate::reach::Unserved;
 use crate::reported;
@@ -61,6 +61,8 @@ pub(crate) async fn status(
 struct Stand {
     rollout: Rollout,
     message: String,
+    /// Available pods of the revision that is waited for.
+    done: i64,
     /// How the process ends, if this is the end.
     end: Option<Code>,
 }
@@ -126,7 +128,7 @@ impl Stand {
             Phase::Resting => Some(Code::Paused),
             Phase::Progressing => None,
         };
-        Self { message: rollout.message.clone(), rollout, end }
+        Self { message: rollout.message.clone(), done: rollout.counts.new_available(), rollout, end }
     }
 
     fn towards_availability(deployment: &Deployment, rollout: Rollout) -> Self {
@@ -136,7 +138,7 @@ impl Stand {
         let name = deployment.name();
         if rollout::is_observed(&deployment.body) && is_available {
             let message = format!("deployment \"{name}\" has minimum availability");
-            return Self { rollout, message, end: Some(Code::Done) };
+            return Self { done: rollout.counts.available, rollout, message, end: Some(Code::Done) };
         }
         let counts = rollout.counts;
         let message = format!(
@@ -145,27 +147,25 @@ impl Stand {
         );
         // Pods of the revision that runs instead become available like any others.
         let has_failed = rollout.phase == Phase::Failed && instead(deployment).is_none();
-        Self { rollout, message, end: has_failed.then_some(Code::Failed) }
+        Self { done: counts.available, rollout, message, end: has_failed.then_some(Code::Failed) }
     }
 
     /// The declared revision does not run, and that is what was asked for.
     fn towards_pin(deployment: &Deployment, target: &Target, all: &[Revision]) -> Self {
         let name = deployment.name();
-        let mut rollout = rollout::of(deployment.flavour, name, &deployment.body);
+        let rollout = rollout::of(deployment.flavour, name, &deployment.body);
         let pods = pinned::pods(target, all.iter());
         let replicas = all.iter().map(|revision| revision.status().replicas).sum();
         let left = pinned::left(rollout.counts, &pods, replicas);
-        // The bar shows what is waited for.
-        rollout.counts.updated = pods.available;
         let runs = target.revision.map_or_else(String::new, |number| format!(" {number}"));
         match left {
             Some(left) => {
                 let message = format!("Waiting for deployment \"{name}\" rollout to finish: {left}...");
-                Self { rollout, message, end: None }
+                Self { rollout, message, done: pods.available, end: None }
             }
             None => {
                 let message = format!("deployment \"{name}\" runs the pinned revision{runs}");
-                Self { rollout, message, end: Some(Code::Done) }
+                Self { rollout, message, done: pods.available, end: Some(Code::Done) }
             }
         }
     }
@@ -292,14 +292,14 @@ pub(crate) struct Lines {
     format: Option<Format>,
     is_once: bool,
     last: String,
-    has_bar: bool,
+    drawn: Drawn,
     /// What programs get at the end.
     result: Option<(String, Value)>,
 }
 
 impl Lines {
     pub(crate) fn new() -> Self {
-        Self { format: None, is_once: false, last: String::new(), has_bar: false, result: None }
+        Self { format: None, is_once: false, last: String::new(), drawn: Drawn::default(), result: None }
     }
 
     fn show(&mut self, deployment: &Deployment, stand: &Stand) -> Result<(), Failure> {
@@ -323,9 +323,9 @@ impl Lines {
                 Ok(())
             }
             None if stand.end.is_none() && is_lively() => {
-                self.has_bar = true;
-                let (bar, why) = (bar(&stand.rollout, &at_step::marks(deployment)), short(&message));
-                redraw(&format!("{bar} {why}"))
+                let desired = stand.rollout.counts.desired;
+                let bar = bar(stand.done, desired, &at_step::marks(deployment));
+                self.drawn.redraw(&format!("{bar} {}", short(&message)))
             }
             None => {
                 self.end()?;
@@ -339,7 +339,7 @@ impl Lines {
         if let (Some(format), Some((name, result))) = (&self.format, self.result.take()) {
             return document(format, &result, &[name]);
         }
-        if std::mem::take(&mut self.has_bar) { erase() } else { Ok(()) }
+        self.drawn.erase()
     }
 
     /// Gives the result another exit code than its stand has.
@@ -362,7 +362,7 @@ fn stand_document(name: &str, stand: &Stand) -> Value {
 }
 
 /// A message without what the author of the command knows.
-fn short(message: &str) -> &str {
+pub(crate) fn short(message: &str) -> &str {
     message.split_once("rollout to finish: ").map_or(message, |(_, rest)| rest)
 }
 

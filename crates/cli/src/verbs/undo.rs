@@ -46,7 +46,7 @@ pub(crate) async fn undo(
     let unanswered = cluster.unanswered();
     let all = revisions(deadline.hold_or(&unanswered, cluster.sets_of(deployment)).await?);
     let way = Way::of(deployment, &arguments.pin);
-    let (revision, change) = way.chosen(deployment, &all, arguments)?;
+    let (revision, change) = way.chosen(deployment, &all, arguments.to_revision, &arguments.pin)?;
     let writing = &arguments.writing;
     let patch = match change {
         Undo::Patch(patch) => patch,
@@ -79,6 +79,14 @@ pub(crate) async fn undo(
     refused(&now, before).map_or(Ok(code), Err)
 }
 
+/// What an undo without a flag changes, in words, and what to write.
+pub(crate) fn change(deployment: &Deployment, all: &[Revision]) -> Result<(String, Undo), Failure> {
+    let wish = PinArguments::default();
+    let way = Way::of(deployment, &wish);
+    let (revision, change) = way.chosen(deployment, all, 0, &wish)?;
+    Ok((way.planned(revision.number), change))
+}
+
 impl<'a> Way<'a> {
     /// Where a tool puts its template back, the template is no way: only what the tool does not write stays.
     fn of(deployment: &'a Deployment, wish: &PinArguments) -> Self {
@@ -96,9 +104,9 @@ impl<'a> Way<'a> {
         self,
         deployment: &Deployment,
         all: &'b [Revision],
-        arguments: &UndoArguments,
+        number: i64,
+        wish: &PinArguments,
     ) -> Result<(&'b Revision, Undo), Failure> {
-        let number = arguments.to_revision;
         Ok(match self {
             Self::Template => {
                 edits::runs_its_template(deployment)?;
@@ -107,7 +115,7 @@ impl<'a> Way<'a> {
             }
             Self::Pin(_) => {
                 let revision = pinned::wanted(deployment, all, number)?;
-                (revision, edits::pin(deployment, revision, &arguments.pin)?)
+                (revision, edits::pin(deployment, revision, wish)?)
             }
         })
     }
@@ -239,7 +247,7 @@ mod tests {
     fn chosen(deployment: &Deployment, words: &str) -> (i64, Value) {
         let (all, arguments) = (samples::revisions(), arguments(words));
         let way = Way::of(deployment, &arguments.pin);
-        match way.chosen(deployment, &all, &arguments) {
+        match way.chosen(deployment, &all, arguments.to_revision, &arguments.pin) {
             Ok((revision, Undo::Patch(Patch::Merge(patch)))) => (revision.number, patch),
             other => panic!("{:?}", other.err().map(|error| error.to_string())),
         }

@@ -19,6 +19,7 @@ use crate::projection;
 use crate::requests;
 use crate::rollout;
 use crate::signs::{self, PATIENCE};
+use crate::unobserved::Unobserved;
 use crate::verbs::subject::Subject;
 
 const PAUSE: Duration = Duration::from_millis(300);
@@ -60,43 +61,71 @@ async fn observed(subject: &Subject) -> Result<Deployment, Failure> {
 }
 
 async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, Failure> {
-    let cluster = &subject.cluster;
+    Ok(read(&subject.cluster, deployment).await?.diagnosis(deployment, jiff::Timestamp::now()))
+}
+
+/// What is read to explain a rollout.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    /// ReplicaSets that the selector finds.
+    pub(crate) sets: Vec<Value>,
+    /// Pods that the selector finds; `None` without permission to list them.
+    pub(crate) pods: Option<Vec<Value>>,
+    /// Warnings about pods of the namespace; `None` if they could not be listed.
+    pub(crate) events: Option<Vec<Value>>,
+    pub(crate) budgets: Vec<Value>,
+    /// The state of the last change or request, if it has no outcome yet.
+    pub(crate) unobserved: Option<Unobserved>,
+}
+
+/// Reads all of it.
+pub(crate) async fn read(cluster: &Cluster, deployment: &Deployment) -> Result<Read, Failure> {
     let sets = cluster.selected(&cluster.sets(), deployment).await?;
-    let uid = deployment.text("/metadata/uid");
-    let owned: Vec<Value> = sets.iter().filter(|set| controller_of(set) == Some(uid)).cloned().collect();
-    let read = pods(cluster, deployment).await?;
-    let mut unread = Unread { pods: read.is_none(), ..Unread::default() };
-    let pods = read.unwrap_or_default();
-    let all = revisions(owned);
-    let running = pinned::running(deployment, &all);
-    let is_new = |pod: &&Value| running.is_some_and(|running| controller_of(pod) == Some(running.uid()));
-    let new_pods: Vec<Value> = pods.iter().filter(is_new).cloned().collect();
-    let now = jiff::Timestamp::now();
-    let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let overdue: Vec<Value> = pods.iter().filter(|pod| ::diagnosis::overdue(pod, &time)).cloned().collect();
+    let pods = pods(cluster, deployment).await?;
     let warnings = ListParams::default().fields("involvedObject.kind=Pod,type=Warning");
     // The answer does not need them.
-    let events = cluster.events().list(&warnings).await.map(|list| list.items);
-    unread.events = events.is_err();
+    let events =
+        cluster.events().list(&warnings).await.map(|list| list.items.into_iter().map(body).collect());
     let budgets = cluster.budgets().list(&ListParams::default()).await.map(|list| list.items);
-    let unobserved = if requests::is_awaited(deployment, &all) {
-        Some(signs::unobserved(cluster, deployment).await)
-    } else {
-        None
-    };
-    Ok(diagnose(&Facts {
-        deployment,
-        revisions: &all,
-        running,
-        new_pods: &new_pods,
-        overdue: &overdue,
-        events: &events.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
-        unread,
-        budgets: &budgets.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
-        unobserved,
-        why: projection::why(deployment, &sets, &pods, now),
-        now,
-    }))
+    let budgets = budgets.unwrap_or_default().into_iter().map(body).collect();
+    let mut read = Read { sets, pods, events: events.ok(), budgets, unobserved: None };
+    if requests::is_awaited(deployment, &revisions(read.owned(deployment))) {
+        read.unobserved = Some(signs::unobserved(cluster, deployment).await);
+    }
+    Ok(read)
+}
+
+impl Read {
+    /// The ReplicaSets of the Deployment.
+    pub(crate) fn owned(&self, deployment: &Deployment) -> Vec<Value> {
+        let uid = deployment.text("/metadata/uid");
+        self.sets.iter().filter(|set| controller_of(set) == Some(uid)).cloned().collect()
+    }
+
+    /// What it shows.
+    pub(crate) fn diagnosis(&self, deployment: &Deployment, now: jiff::Timestamp) -> Diagnosis {
+        let pods = self.pods.as_deref().unwrap_or_default();
+        let all = revisions(self.owned(deployment));
+        let running = pinned::running(deployment, &all);
+        let is_new = |pod: &&Value| running.is_some_and(|running| controller_of(pod) == Some(running.uid()));
+        let new_pods: Vec<Value> = pods.iter().filter(is_new).cloned().collect();
+        let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let overdue: Vec<Value> =
+            pods.iter().filter(|pod| ::diagnosis::overdue(pod, &time)).cloned().collect();
+        diagnose(&Facts {
+            deployment,
+            revisions: &all,
+            running,
+            new_pods: &new_pods,
+            overdue: &overdue,
+            events: self.events.as_deref().unwrap_or_default(),
+            unread: Unread { pods: self.pods.is_none(), events: self.events.is_none() },
+            budgets: &self.budgets,
+            unobserved: self.unobserved,
+            why: projection::why(deployment, &self.sets, pods, now),
+            now,
+        })
+    }
 }
 
 /// The pods of a Deployment; `None` without permission to list them, unless its strategy needs them.

@@ -149,7 +149,7 @@ async fn a_host_and_port_is_asked_by_http() {
     let empty = File::new("");
     let (code, text) = outcome(&format!("list -s {} --kubeconfig={}", server.address, empty.path())).await;
     assert_eq!((code, text.as_str()), (0, "No Deployments found."));
-    assert_eq!(server.requests().len(), 2);
+    assert_eq!(server.requests().len(), 3, "both lists, and whether the definition is installed");
 }
 
 #[tokio::test]

@@ -1,0 +1,152 @@
+//! A view of a Deployment, or of all, that stays open. [`model`] and [`render`] are pure; this module moves what
+//! happens outside to the model, and what the model wants to the cluster.
+
+mod all;
+mod chart;
+mod cut;
+mod footer;
+mod ink;
+mod list;
+mod lives;
+mod model;
+mod moves;
+mod pods;
+mod render;
+mod rights;
+mod screen;
+mod seen;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use crossterm::event::EventStream;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
+use jiff::Timestamp;
+
+use crate::cluster::{Cluster, Deployment};
+use crate::code::Code;
+use crate::failure::Failure;
+use crate::rollout::Phase;
+pub(crate) use all::{Change, changes, watch_all};
+use ink::Ink;
+use model::{Effect, Model, Talk};
+use screen::Screen;
+pub(crate) use screen::is_possible;
+
+/// Times on the screen move on at this pace.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How somebody left a view.
+enum Leave {
+    Back(Code),
+    Quit(Code),
+}
+
+/// What the cluster answered.
+enum Answer {
+    Rights(Option<bool>),
+    Talk(Result<Talk, Failure>),
+}
+
+/// Shows a Deployment until somebody leaves the view; the exit codes are those of `status`.
+pub(crate) async fn watch(
+    cluster: &Cluster,
+    deployment: Deployment,
+    revisions: usize,
+) -> Result<Code, Failure> {
+    let mut screen = Screen::enter()?;
+    let mut keys = EventStream::new();
+    let model = model(&deployment);
+    match show(&mut screen, &mut keys, cluster, &deployment, (model, revisions)).await? {
+        Leave::Back(code) | Leave::Quit(code) => Ok(code),
+    }
+}
+
+fn model(deployment: &Deployment) -> Model {
+    Model::new(deployment.name().to_owned(), Timestamp::now(), Ink::from_environment())
+}
+
+async fn show(
+    screen: &mut Screen,
+    keys: &mut EventStream,
+    cluster: &Cluster,
+    deployment: &Deployment,
+    (mut model, revisions): (Model, usize),
+) -> Result<Leave, Failure> {
+    let mut news = Box::pin(seen::follow(cluster, deployment, revisions));
+    let mut asked: FuturesUnordered<BoxFuture<'_, Answer>> = FuturesUnordered::new();
+    asked.push(rights::may_patch(cluster, deployment).map(Answer::Rights).boxed());
+    let mut tick = tokio::time::interval(TICK);
+    let mut stop = std::pin::pin!(stopped());
+    loop {
+        model.now = Timestamp::now();
+        screen.draw(|frame| render::render(&model, frame))?;
+        let effect = tokio::select! {
+            event = keys.next() => match event {
+                Some(event) => screen::key(&event?).map_or(Effect::Nothing, |key| model.press(key)),
+                None => Effect::Quit,
+            },
+            Some(seen) = news.next() => {
+                model.now = Timestamp::now();
+                model.see(seen);
+                Effect::Nothing
+            }
+            Some(answer) = asked.next() => {
+                match answer {
+                    Answer::Rights(may) => model.may_patch = may,
+                    Answer::Talk(heard) => model.hear(heard),
+                }
+                Effect::Nothing
+            }
+            _ = tick.tick() => Effect::Nothing,
+            () = &mut stop => Effect::Quit,
+        };
+        match effect {
+            Effect::Nothing => {}
+            Effect::Leave => return Ok(Leave::Back(code(&model))),
+            Effect::Quit => return Ok(Leave::Quit(code(&model))),
+            Effect::Ask(verb) => {
+                let question = async move {
+                    let question = moves::ask(cluster, deployment, verb).await;
+                    Answer::Talk(question.map(|it| Talk::Question(Box::new(it))))
+                };
+                asked.push(question.boxed());
+            }
+            Effect::CarryOut(question) => {
+                let done = async move {
+                    Answer::Talk(moves::carry_out(cluster, deployment, &question).await.map(Talk::Done))
+                };
+                asked.push(done.boxed());
+            }
+        }
+    }
+}
+
+/// How the process ends that showed this.
+fn code(model: &Model) -> Code {
+    let Some(seen) = model.seen.as_deref() else { return Code::Unfinished };
+    let rollout = &seen.tree.rollout;
+    match rollout.phase {
+        Phase::Complete => Code::Done,
+        Phase::Failed => Code::Failed,
+        Phase::Paused => Code::Paused,
+        Phase::Resting => rollout.rest().map_or(Code::Paused, crate::at_step::Rest::code),
+        Phase::Progressing => Code::Unfinished,
+    }
+}
+
+/// Somebody asks the process to end, other than by a key.
+async fn stopped() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
