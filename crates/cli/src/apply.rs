@@ -6,7 +6,8 @@ use kube::Client;
 use kube::api::{Patch, PatchParams};
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Deployment, FIELD_MANAGER, body};
+use crate::args::writing::FIELD_MANAGER;
+use crate::cluster::{Cluster, Deployment, body};
 use crate::failure::Failure;
 use crate::manifests;
 

@@ -9,6 +9,7 @@ use crate::state::States;
 
 pub(crate) mod connection;
 pub(crate) mod examples;
+mod groups;
 pub(crate) mod output;
 pub(crate) mod own;
 pub(crate) mod pin;
@@ -31,7 +32,7 @@ use writing::Writing;
 /// Manage rollouts of Deployments, of rollwright.dev/v1 and apps/v1.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-rollwright", bin_name = "kubectl rollwright", version, max_term_width = 100)]
-#[command(help_template = examples::grouped(), after_help = Code::help())]
+#[command(help_template = groups::grouped(), after_help = Code::help())]
 pub struct Arguments {
     #[command(flatten)]
     pub(crate) connection: Connection,

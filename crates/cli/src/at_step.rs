@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
 use crate::code::Code;
-use crate::output::clean;
 use crate::table::age;
+use crate::terminal::clean;
 
 /// Where a rollout is among its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,10 +17,6 @@ use crate::migrate::unfinished;
 use crate::name::Named;
 use crate::reach::{self, Reached};
 
-/// The name of this client in `metadata.managedFields`. Flux takes over the fields of every manager with a name that
-/// begins with `kubectl`, so this one does not.
-pub(crate) const FIELD_MANAGER: &str = "rollwright-cli";
-
 /// What to do about rollwright.dev's name when the object is of the other one.
 const HINT: &str = "; list shows what there is";
 /// The same where there can be no Rollwright Deployment.

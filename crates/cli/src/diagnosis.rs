@@ -2,109 +2,29 @@
 
 use std::borrow::Cow;
 
-use api::Target;
-use diagnosis::{Cause, Words, blockers, text};
-use jiff::Timestamp;
+use diagnosis::{Cause, text};
 use plan::Why;
 use plan::keys::{condition, reason};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::cluster::Deployment;
 use crate::history::Revision;
-use crate::obstacle::{described, next, next_of_refusal};
-use crate::output::clean;
+use crate::obstacle::described;
 use crate::pinned;
 use crate::reported;
 use crate::requests;
 use crate::rollout::{self, Counts, Phase};
+use crate::terminal::clean;
 use crate::unobserved::{QUEUED, Unobserved};
 use course::{back, capitalized};
+pub(crate) use facts::{Diagnosis, Facts, Unread, Verdict};
+use lack::{counted, on_the_way, refused, refused_pod, unready};
 
 mod course;
+mod facts;
 mod failed;
 mod first;
+mod lack;
 mod resting;
-
-/// All that is looked at.
-pub(crate) struct Facts<'a> {
-    pub(crate) deployment: &'a Deployment,
-    /// Newest first.
-    pub(crate) revisions: &'a [Revision],
-    /// The revision that runs or is rolled out.
-    pub(crate) running: Option<&'a Revision>,
-    /// Its pods.
-    pub(crate) new_pods: &'a [Value],
-    /// Pods of the Deployment that are still there after their time to terminate.
-    pub(crate) overdue: &'a [Value],
-    /// Warnings about pods of the Deployment.
-    pub(crate) events: &'a [Value],
-    /// What could not be read.
-    pub(crate) unread: Unread,
-    /// Budgets of the namespace.
-    pub(crate) budgets: &'a [Value],
-    /// The state of the last change or request, if it has no outcome yet.
-    pub(crate) unobserved: Option<Unobserved>,
-    /// The planner's own reason.
-    pub(crate) why: Result<Why, String>,
-    pub(crate) now: Timestamp,
-}
-
-/// What could not be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unread {
-    pub(crate) pods: bool,
-    pub(crate) events: bool,
-}
-
-impl Unread {
-    /// What may be missing from an answer for that.
-    fn caveat(self) -> Option<&'static str> {
-        match self {
-            Self { pods: true, .. } => {
-                Some(" You may not list its pods, so a cause that only they show is unknown.")
-            }
-            Self { events: true, .. } => Some(
-                " Events could not be listed, so a failing probe or a volume that cannot be mounted would not \
-                 show.",
-            ),
-            Self { .. } => None,
-        }
-    }
-}
-
-/// Whether the rollout continues by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Complete,
-    Waiting,
-    Blocked,
-    Paused,
-}
-
-/// The answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Diagnosis {
-    pub(crate) verdict: Verdict,
-    /// One word for programs.
-    pub(crate) cause: Cow<'static, str>,
-    /// One paragraph.
-    pub(crate) text: String,
-    /// The next command to type.
-    pub(crate) next: Option<String>,
-}
-
-impl Diagnosis {
-    /// For programs.
-    pub(crate) fn document(&self, name: &str, exit_code: u8) -> Value {
-        json!({
-            "name": name,
-            "cause": self.cause,
-            "message": self.text,
-            "next": self.next,
-            "exitCode": exit_code,
-        })
-    }
-}
 
 /// Finds the cause that has to go first. In this order: what a newer operator left, which freezes all else; a
 /// ReplicaSet that the server refuses, with which a change does not count as observed; what the controller has not
@@ -206,21 +126,6 @@ fn diverged(facts: &Facts<'_>) -> Option<Diagnosis> {
     })
 }
 
-/// What the revision that runs instead waits for, after a blank; empty if it has all its pods.
-fn on_the_way(facts: &Facts<'_>, target: &Target) -> String {
-    if let Some(found) = refused_pod(facts).or_else(|| unready(facts)) {
-        return format!(" {}", found.text);
-    }
-    match facts.why.as_ref().map(Why::itself) {
-        Ok(Why::Converged) => String::new(),
-        Ok(why) => {
-            let number = target.revision.map_or_else(String::new, |number| format!(" {number}"));
-            format!(" Revision{number} is still being rolled out. {}", course::sentence(why))
-        }
-        Err(error) => format!(" {error}."),
-    }
-}
-
 /// What `spec.pin` may name, after a blank.
 fn hashes(revisions: &[Revision]) -> String {
     let known = revisions.iter().filter_map(|one| Some(format!("{} (revision {})", one.hash()?, one.number)));
@@ -255,37 +160,6 @@ fn refused_set(facts: &Facts<'_>) -> Option<Diagnosis> {
     is_refused.then(|| refused(facts, "a ReplicaSet", condition.message.as_deref().unwrap_or_default()))
 }
 
-/// The server refuses pods of the ReplicaSet that runs or is rolled out.
-fn refused_pod(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let failure = facts.running?.status().failure?;
-    (failure.status == "True").then(|| refused(facts, "a pod", &failure.message))
-}
-
-fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
-    let cause = Cause::of_refusal(message);
-    let next = next_of_refusal(cause, message, facts.deployment.namespace());
-    Diagnosis {
-        verdict: Verdict::Blocked,
-        cause: cause.as_str().into(),
-        text: format!("The API server refuses {what} of this rollout: {}.", message.trim_end_matches('.')),
-        next: Some(next.unwrap_or_else(|| back(facts, ""))),
-    }
-}
-
-/// What the pods of the revision lack; the obstacle that most of them have.
-fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
-    // The user can read the same events with kubectl. The log has the termination message.
-    let worst = blockers(facts.new_pods, facts.events, Words::OfProbes).into_iter().next()?;
-    let set = facts.running.map(Revision::set_name).unwrap_or_default();
-    let next = next(&worst, facts.deployment.namespace());
-    Some(Diagnosis {
-        verdict: Verdict::Blocked,
-        cause: worst.cause.as_str().into(),
-        text: format!("{} of {set} {}.", counted(worst.pods), worst.message),
-        next: Some(next.unwrap_or_else(|| back(facts, &worst.container))),
-    })
-}
-
 /// What the operator reports, to a user who may not read all of it.
 fn reported(facts: &Facts<'_>) -> Option<Diagnosis> {
     let deployment = facts.deployment;
@@ -316,13 +190,6 @@ fn staying(facts: &Facts<'_>) -> Option<Diagnosis> {
         ),
         next: Some(described(text(pod, "/metadata/name"), facts.deployment.namespace())),
     })
-}
-
-fn counted(pods: usize) -> String {
-    match pods {
-        1 => "1 pod".to_owned(),
-        more => format!("{more} pods"),
-    }
 }
 
 /// What takes its time, in the planner's words.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::containers::{self, Container};
 use crate::failure::Failure;
 use crate::name;
-use crate::output::clean;
+use crate::terminal::clean;
 
 /// The change of a variable.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use api::{ConditionStatus, DeploymentStatus};
 use plan::keys::condition;
 use plan::keys::reason::HELD;
 
-use crate::output::clean;
+use crate::terminal::clean;
 
 /// What the planner puts before its words about that.
 const BLOCKED: &str = "blocked: ";

@@ -3,8 +3,8 @@
 use kube::core::Status;
 
 use crate::code::Code;
-use crate::output::clean;
-use crate::reach::Unserved;
+use crate::reach::unserved::Unserved;
+use crate::terminal::clean;
 
 /// As much as anybody reads of a page that a proxy sends.
 const WORDS_MAX: usize = 200;

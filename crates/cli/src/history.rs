@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::images;
-use crate::output::{clean, yaml};
+use crate::output::yaml;
 use crate::table::{NONE, age, line, table};
+use crate::terminal::clean;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Revision {

@@ -57,16 +57,18 @@ mod signs;
 mod state;
 mod stepwise;
 mod table;
+mod terminal;
 mod tree;
 mod unobserved;
 mod verbs;
+mod watched;
 
 pub use apply::{NotApplied, apply};
 pub use args::Arguments;
 pub use code::Code;
 pub use failure::explain;
 pub use lint::{LintArguments, LintError, Verdict, lint};
-pub use output::visible;
+pub use terminal::visible;
 
 /// Carries out a command line, and returns how the process ends.
 pub async fn run(arguments: &Arguments) -> Code {
@@ -74,7 +76,7 @@ pub async fn run(arguments: &Arguments) -> Code {
         Ok(code) => code,
         Err(failure) => {
             if let Some(line) = failure.line() {
-                output::tell(&line);
+                terminal::tell(&line);
             }
             failure.code()
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use admission::{names, nearest};
 use plan::Flavour;
 
-use crate::cluster::kind_and_group;
+use crate::deployment::kind_and_group;
 use crate::failure::Failure;
 
 /// Kinds in kubectl's spellings that are no Deployments. In front of a name, they are a mistake.

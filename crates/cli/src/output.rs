@@ -1,7 +1,6 @@
 //! What is printed, and how. Everything that this program prints goes through this module, because names, messages, and
 //! annotations are text that other people chose.
 
-use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,18 +8,11 @@ use serde_json::Value;
 
 use crate::args::output::Format;
 use crate::failure::Failure;
+use crate::terminal::{clean, is_deceptive, visible};
 
 /// Prints text for people.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     write(&visible(text))
-}
-
-/// Prints a line on standard error.
-pub(crate) fn tell(line: &str) {
-    #[cfg(test)]
-    tests::TOLD.with_borrow_mut(|told| told.push(line.to_owned()));
-    // Nobody can learn that this failed.
-    let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
 
 /// Lines that are printed in the place of those before.
@@ -132,60 +124,14 @@ pub(crate) fn is_lively() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Text from the cluster in one line.
-pub(crate) fn clean(text: &str) -> String {
-    visible(&text.replace(['\n', '\t'], " ")).into_owned()
-}
-
-/// Text in which control characters, which can write over the screen, and those that change the direction of writing
-/// are visible, as `\u{1b}`.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_deceptive) {
-        return Cow::Borrowed(text);
-    }
-    let escape =
-        |letter: char| if is_deceptive(letter) { letter.escape_unicode().to_string() } else { letter.into() };
-    Cow::Owned(text.chars().map(escape).collect())
-}
-
-/// Control characters other than the end of a line and a tab; what Unicode has for the direction of writing, and
-/// separators of lines and paragraphs.
-fn is_deceptive(letter: char) -> bool {
-    let directs = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}');
-    directs || (letter.is_control() && !matches!(letter, '\n' | '\t'))
-}
-
-/// What this thread has printed on standard error since the last call.
-#[cfg(test)]
-pub(crate) fn told() -> Vec<String> {
-    tests::TOLD.take()
-}
-
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-
     use serde_json::json;
 
     use super::*;
 
-    thread_local! {
-        pub(super) static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-    }
-
     #[test]
-    fn what_deceives_on_a_terminal_is_visible() {
-        for (text, shown) in [
-            ("image: app:v1\n\tand umlauts \u{e4}, \u{5d0}", "image: app:v1\n\tand umlauts \u{e4}, \u{5d0}"),
-            ("\u{1b}[2J\u{1b}]0;title\u{7}", "\\u{1b}[2J\\u{1b}]0;title\\u{7}"),
-            ("ok\rfailed\u{8}\u{7f}", "ok\\u{d}failed\\u{8}\\u{7f}"),
-            ("\u{9b}31m\u{85}", "\\u{9b}31m\\u{85}"),
-            ("app\u{202e}1v:\u{2066}\u{2069}", "app\\u{202e}1v:\\u{2066}\\u{2069}"),
-            ("\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}", "\\u{61c}\\u{200e}\\u{200f}\\u{2028}\\u{2029}"),
-        ] {
-            assert_eq!(visible(text), shown);
-        }
-        assert_eq!(clean("two\nlines\u{1b}"), "two lines\\u{1b}");
+    fn a_difference_is_colored_and_deceives_nobody() {
         assert_eq!(coloured("-image: \u{1b}[0m"), "\u{1b}[31m-image: \\u{1b}[0m\u{1b}[0m\n");
         assert_eq!(coloured("--- revision 6"), "--- revision 6\n");
     }

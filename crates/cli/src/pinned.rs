@@ -10,9 +10,9 @@ use crate::cluster::Deployment;
 use crate::failure::Failure;
 use crate::history::{Revision, find};
 use crate::migrate::facts::is_of_template;
-use crate::output::clean;
 use crate::read;
 use crate::rollout::{self, Counts};
+use crate::terminal::clean;
 
 /// `status.target`, if the status is about this generation.
 pub(crate) fn target(deployment: &Value) -> Option<Target> {

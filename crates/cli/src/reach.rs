@@ -5,7 +5,7 @@ pub(crate) mod kubeconfig;
 mod patience;
 #[cfg(test)]
 mod tests;
-mod unserved;
+pub(crate) mod unserved;
 
 use std::sync::Arc;
 
@@ -23,7 +23,6 @@ use crate::request_log::{self, RequestLog};
 use kubeconfig::Source;
 use patience::Patience;
 use unserved::Place;
-pub(crate) use unserved::Unserved;
 
 /// A cluster that is reached as by kubectl.
 pub(crate) struct Reached {

@@ -4,9 +4,9 @@
 use api::Blocker;
 use serde_json::Value;
 
-use crate::output::clean;
 use crate::read;
 use crate::rollout;
+use crate::terminal::clean;
 
 /// What blocks the rollout, heaviest first; nothing if the status is about an earlier generation.
 pub(crate) fn blockers(deployment: &Value) -> Vec<Blocker> {

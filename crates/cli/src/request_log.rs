@@ -9,7 +9,7 @@ use std::time::Instant;
 use http::{Request, Response};
 use tower::{Layer, Service};
 
-use crate::output::tell;
+use crate::terminal::tell;
 
 /// The first level of `-v` that prints requests.
 pub(crate) const REQUESTS: u8 = 6;

@@ -16,10 +16,10 @@ use crate::failure::Failure;
 use crate::history::Revision;
 use crate::migrate::facts::entry;
 use crate::newer;
-use crate::output::clean;
 use crate::pinned;
 use crate::projection;
 use crate::rollout::{self, Phase, Rollout};
+use crate::terminal::clean;
 use json_patch::merge;
 
 /// The number of the declared revision, and what to write.

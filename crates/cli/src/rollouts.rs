@@ -4,8 +4,8 @@ use api::{Author, DeploymentStatus, Promotion, Rollout};
 use jiff::Timestamp;
 use plan::Trigger;
 
-use crate::output::clean;
 use crate::table::{NONE, age, line, table};
+use crate::terminal::clean;
 
 /// What `history` prints for apps/v1, which has no place for records.
 pub(crate) const OUTLINE: &str = "This is an outline, from the ReplicaSets: apps/v1 keeps no record of a rollout, \

@@ -7,11 +7,11 @@ use plan::keys::{condition, reason};
 use serde_json::Value;
 
 use crate::cluster::Deployment;
-use crate::output::clean;
 use crate::pinned;
 use crate::read;
 use crate::reported;
 use crate::rollout::{self, Phase};
+use crate::terminal::clean;
 
 /// How a rollout stands; what needs attention comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,8 @@ use tokio::time::timeout;
 use crate::args::output::Output;
 use crate::args::time::limit;
 use crate::failure::Failure;
-use crate::output::{print, tell};
+use crate::output::print;
+use crate::terminal::tell;
 
 /// Between two looks at what is waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);

@@ -1,6 +1,6 @@
 //! Tables as kubectl prints them: columns three blanks apart, no lines.
 
-use crate::output::clean;
+use crate::terminal::clean;
 
 /// Lines of cells; the first line has the headings. A cell has one line, whatever is in it.
 pub(crate) fn table(lines: &[Vec<String>]) -> String {

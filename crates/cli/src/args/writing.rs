@@ -4,7 +4,10 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::output::Output;
-use crate::cluster::FIELD_MANAGER;
+
+/// The name of this client in `metadata.managedFields`. Flux takes over the fields of every manager with a name that
+/// begins with `kubectl`, so this one does not.
+pub(crate) const FIELD_MANAGER: &str = "rollwright-cli";
 
 /// How a verb makes its change.
 #[derive(Debug, Args)]

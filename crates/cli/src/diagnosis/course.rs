@@ -3,7 +3,7 @@
 use plan::Why;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
 
-use super::Facts;
+use super::facts::Facts;
 
 /// What the controller does or waits for.
 pub(super) fn sentence(why: &Why) -> String {

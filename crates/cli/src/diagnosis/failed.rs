@@ -6,13 +6,14 @@ use plan::Outcome;
 use plan::keys::reason;
 
 use super::course::back;
-use super::{Diagnosis, Facts, Verdict, on_the_way, refused_pod, unready};
+use super::facts::{Diagnosis, Facts, Verdict};
+use super::lack::{on_the_way, refused_pod, unready};
 use crate::failed;
 use crate::obstacle::next_of_refusal;
-use crate::output::clean;
 use crate::pinned;
 use crate::requests;
 use crate::rollout;
+use crate::terminal::clean;
 
 /// Somebody asked to retry it, or to abort it, and the operator has yet to report the outcome.
 pub(super) fn awaited(facts: &Facts<'_>) -> Option<Diagnosis> {

@@ -3,12 +3,12 @@
 
 use plan::keys::{condition, reason};
 
-use super::{Diagnosis, Facts, Verdict};
+use super::facts::{Diagnosis, Facts, Verdict};
 use crate::deletion::Deletion;
 use crate::migrate::unfinished::Unfinished;
 use crate::newer;
-use crate::output::clean;
 use crate::rollout;
+use crate::terminal::clean;
 
 /// All pods are there, or none is wanted.
 pub(super) fn complete(facts: &Facts<'_>, message: &str) -> Diagnosis {

@@ -2,7 +2,7 @@
 
 use plan::keys::reason;
 
-use super::{Diagnosis, Facts, Verdict};
+use super::facts::{Diagnosis, Facts, Verdict};
 use crate::at_step::Rest;
 use crate::rollouts;
 

@@ -4,7 +4,10 @@ use plan::Flavour;
 use plan::keys::REVISION;
 use serde_json::{Value, json};
 
+use jiff::Timestamp;
+
 use super::*;
+use crate::cluster::Deployment;
 use crate::history::revisions;
 use crate::pinned::samples;
 

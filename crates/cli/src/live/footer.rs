@@ -7,7 +7,7 @@ use super::cut;
 use super::ink::{quiet, strong};
 use super::model::{Model, Talk};
 use super::moves::Move;
-use crate::output::clean;
+use crate::terminal::clean;
 
 /// The last line.
 pub(super) fn footer(model: &Model, width: usize) -> Line<'static> {

@@ -15,10 +15,10 @@ use super::model::Key;
 use super::render::{put, split};
 use crate::cluster::Deployment;
 use crate::images;
-use crate::output::clean;
 use crate::rollout::Counts;
 use crate::state::{self, State, States};
 use crate::table::age;
+use crate::terminal::clean;
 
 /// Namespace, name, and API.
 type Place = (String, String, Flavour);

@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use super::cut;
 use super::ink::{Ink, STARTING, look, quiet, strong};
 use crate::history::Revision;
-use crate::output::clean;
 use crate::pods::Pod;
 use crate::table::age;
+use crate::terminal::clean;
 use crate::tree::Tree;
 
 /// What the lines are made of.

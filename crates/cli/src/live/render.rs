@@ -17,10 +17,10 @@ use super::pods::{Pods, legend};
 use super::seen::Seen;
 use crate::bar::bar;
 use crate::diagnosis::Verdict;
-use crate::output::clean;
 use crate::rollout::{self, Phase};
 use crate::state;
 use crate::table::age;
+use crate::terminal::clean;
 use crate::verbs::status::short;
 
 /// A picture with fewer rows shows nothing.

@@ -15,14 +15,14 @@ use crate::cluster::{Cluster, Deployment, body};
 use crate::diagnosis::Diagnosis;
 use crate::failure::Failure;
 use crate::history::{Revision, revisions};
-use crate::output::clean;
 use crate::pinned;
 use crate::rollout::{self, Phase};
 use crate::rollouts;
 use crate::signs::LOOK_AGAIN;
+use crate::terminal::clean;
 use crate::tree::Tree;
-use crate::verbs::get::{changes, grown};
 use crate::verbs::why::{self, Read};
+use crate::watched::{changes, grown};
 
 /// Changes that arrive together are read once: a rollout of many pods has many, and each reads all pods.
 const GATHER: Duration = Duration::from_millis(500);

@@ -6,7 +6,7 @@ use plan::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, OUR_PREFIX};
 use plan::template::Fingerprint;
 use serde_json::Value;
 
-use crate::cluster::Deployment;
+use crate::deployment::Deployment;
 use diagnosis::{controller_of, list, text};
 
 /// Label of a Deployment that a migration made and has not finished: uid and generation of the one

@@ -27,7 +27,8 @@ use crate::args::connection::Connection;
 use crate::args::output::Output;
 use crate::args::target::Target;
 use crate::args::time::time;
-use crate::cluster::{Cluster, FIELD_MANAGER, body, kind_and_group, orphaning, resource};
+use crate::args::writing::FIELD_MANAGER;
+use crate::cluster::{Cluster, body, kind_and_group, orphaning, resource};
 use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::failure::Failure;
@@ -36,8 +37,9 @@ use crate::migrate::facts::{Facts, HpaChoice};
 use crate::migrate::step::Next;
 use crate::migrate::unfinished::Unfinished;
 use crate::migrate::write::{Change, Write};
-use crate::output::{document, print, tell};
+use crate::output::{document, print};
 use crate::stepwise::{Answer, Progress};
+use crate::terminal::tell;
 use crate::{edits, name, stepwise};
 
 /// `migrate`.

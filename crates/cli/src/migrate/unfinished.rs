@@ -6,7 +6,7 @@ use diagnosis::text;
 use plan::Flavour;
 use serde_json::Value;
 
-use crate::cluster::{Deployment, kind_and_group};
+use crate::deployment::{Deployment, kind_and_group};
 use crate::failure::Failure;
 use crate::migrate::facts::{Facts, MIGRATED_FROM, entry};
 

@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::unserved::{Cause, Place, Unserved, tries};
-use crate::output::{clean, tell};
+use crate::terminal::{clean, tell};
 
 /// How long a server may give no sign of life, unless the user sets a limit.
 const SILENCE_MAX: Duration = Duration::from_secs(10);

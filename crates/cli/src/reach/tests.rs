@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::args::Arguments;
 use crate::code::Code;
-use crate::output::told;
+use crate::terminal::told;
 use crate::verbs::carry_out;
 
 /// A file that goes away with the test.

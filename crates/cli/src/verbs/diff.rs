@@ -8,8 +8,9 @@ use crate::code::Code;
 use crate::failed;
 use crate::failure::Failure;
 use crate::history::{Revision, difference, revisions};
-use crate::output::{clean, print_comparison};
+use crate::output::print_comparison;
 use crate::pinned;
+use crate::terminal::clean;
 use crate::verbs::subject::Subject;
 
 pub(crate) async fn diff(subject: &Subject) -> Result<Code, Failure> {

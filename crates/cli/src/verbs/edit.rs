@@ -10,8 +10,9 @@ use crate::cluster::Deployment;
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::revisions;
-use crate::output::{document, print, tell};
+use crate::output::{document, print};
 use crate::promotion::{self, Promotion};
+use crate::terminal::tell;
 use crate::verbs::subject::Subject;
 use crate::{edits, newer, pinned, requests};
 

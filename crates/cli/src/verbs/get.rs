@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use futures::{Stream, StreamExt as _, stream};
-use kube::runtime::{WatchStreamExt as _, watcher};
-use serde_json::Value;
+use futures::StreamExt as _;
 
 use crate::args::GetArguments;
 use crate::at_step::Rest;
@@ -12,13 +10,15 @@ use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::live;
-use crate::output::{document, event, print, tell};
+use crate::output::{document, event, print};
 use crate::reported;
 use crate::rollout::Phase;
-use crate::signs::{self, LOOK_AGAIN};
+use crate::signs::LOOK_AGAIN;
+use crate::terminal::tell;
 use crate::tree::Tree;
 use crate::verbs::status::interrupted;
 use crate::verbs::subject::Subject;
+use crate::watched::{changes, grown};
 
 /// Events that arrive together are shown once.
 const GATHER: Duration = Duration::from_millis(200);
@@ -54,22 +54,6 @@ async fn read(cluster: &Cluster, deployment: Deployment, revisions: usize) -> Re
     Ok(tree)
 }
 
-/// The tree of what was read; asks for the controller where the last change or request has no outcome yet.
-pub(crate) async fn grown(
-    cluster: &Cluster,
-    deployment: Deployment,
-    (sets, pods): (Vec<Value>, Option<&[Value]>),
-    revisions: usize,
-) -> Tree {
-    let mut tree = Tree::new(deployment, sets, pods.unwrap_or_default(), revisions);
-    if tree.is_awaited
-        && let Some(words) = signs::words(cluster, &tree.deployment).await
-    {
-        tree.rollout.message = words;
-    }
-    tree
-}
-
 fn show(tree: &Tree, arguments: &GetArguments) -> Result<(), Failure> {
     let names = [tree.deployment.full_name()];
     match arguments.output.document() {
@@ -77,15 +61,6 @@ fn show(tree: &Tree, arguments: &GetArguments) -> Result<(), Failure> {
         Some(format) => document(&format, &tree.document(), &names),
         None => print(&tree.text(jiff::Timestamp::now(), &arguments.output)),
     }
-}
-
-/// An item for each change of a Deployment or of its pods.
-pub(crate) fn changes(cluster: &Cluster, deployment: &Deployment) -> impl Stream<Item = ()> + use<> {
-    let of_deployment = watcher::Config::default().fields(&format!("metadata.name={}", deployment.name()));
-    let of_pods = watcher::Config::default().labels(&cluster.selector_of(deployment));
-    let deployments = watcher(cluster.deployments(deployment.flavour), of_deployment).default_backoff();
-    let pods = watcher(cluster.pods(), of_pods).default_backoff();
-    stream::select(deployments.map(|_| ()), pods.map(|_| ()))
 }
 
 /// Shows the tree again at every change; the exit codes are those of `status`.

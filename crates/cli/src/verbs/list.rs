@@ -15,11 +15,12 @@ use crate::code::Code;
 use crate::failure::Failure;
 use crate::images;
 use crate::live::{self, Change};
-use crate::output::{document, event, print, tell};
+use crate::output::{document, event, print};
 use crate::pinned;
 use crate::rollout;
 use crate::state;
 use crate::table::{age, line, table};
+use crate::terminal::tell;
 use crate::tree::counts_document;
 
 pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> Result<Code, Failure> {

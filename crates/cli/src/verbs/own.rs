@@ -16,7 +16,8 @@ use crate::completion::{Next, read};
 use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::lint::{LintArguments, lint};
-use crate::output::{document, print, tell};
+use crate::output::{document, print};
+use crate::terminal::tell;
 
 /// The name of the program, and the first word of its man pages.
 const PROGRAM: &str = "kubectl-rollwright";

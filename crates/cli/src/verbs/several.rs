@@ -13,7 +13,7 @@ use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::manifests;
 use crate::name::{self, Named};
-use crate::output::tell;
+use crate::terminal::tell;
 use crate::verbs::subject::{Subject, find};
 
 /// Both APIs.

@@ -17,13 +17,14 @@ use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::history::{Revision, revisions};
-use crate::output::{Drawn, document, is_lively, print, tell};
+use crate::output::{Drawn, document, is_lively, print};
 use crate::pinned;
-use crate::reach::Unserved;
+use crate::reach::unserved::Unserved;
 use crate::reported;
 use crate::requests;
 use crate::rollout::{self, Phase, Rollout};
 use crate::signs::{self, LOOK_AGAIN};
+use crate::terminal::tell;
 use crate::tree::counts_document;
 use crate::verbs::subject::Subject;
 

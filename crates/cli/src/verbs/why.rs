@@ -13,12 +13,13 @@ use crate::code::Code;
 use crate::diagnosis::{Diagnosis, Facts, Unread, Verdict, diagnose};
 use crate::failure::Failure;
 use crate::history::revisions;
-use crate::output::{clean, document, print};
+use crate::output::{document, print};
 use crate::pinned;
 use crate::projection;
 use crate::requests;
 use crate::rollout;
 use crate::signs::{self, PATIENCE};
+use crate::terminal::clean;
 use crate::unobserved::Unobserved;
 use crate::verbs::subject::Subject;
 

@@ -1,0 +1,34 @@
+//! A Deployment that is watched: its tree, and when to look again.
+
+use futures::{Stream, StreamExt as _, stream};
+use kube::runtime::{WatchStreamExt as _, watcher};
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Deployment};
+use crate::signs;
+use crate::tree::Tree;
+
+/// The tree of what was read; asks for the controller where the last change or request has no outcome yet.
+pub(crate) async fn grown(
+    cluster: &Cluster,
+    deployment: Deployment,
+    (sets, pods): (Vec<Value>, Option<&[Value]>),
+    revisions: usize,
+) -> Tree {
+    let mut tree = Tree::new(deployment, sets, pods.unwrap_or_default(), revisions);
+    if tree.is_awaited
+        && let Some(words) = signs::words(cluster, &tree.deployment).await
+    {
+        tree.rollout.message = words;
+    }
+    tree
+}
+
+/// An item for each change of a Deployment or of its pods.
+pub(crate) fn changes(cluster: &Cluster, deployment: &Deployment) -> impl Stream<Item = ()> + use<> {
+    let of_deployment = watcher::Config::default().fields(&format!("metadata.name={}", deployment.name()));
+    let of_pods = watcher::Config::default().labels(&cluster.selector_of(deployment));
+    let deployments = watcher(cluster.deployments(deployment.flavour), of_deployment).default_backoff();
+    let pods = watcher(cluster.pods(), of_pods).default_backoff();
+    stream::select(deployments.map(|_| ()), pods.map(|_| ()))
+}
