@@ -2,9 +2,36 @@
 
 use std::borrow::Cow;
 use std::io::Write as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// While a view has the screen: the last line for standard error, since it would stay on the picture.
+static VIEW: Mutex<Option<Option<String>>> = Mutex::new(None);
+
+fn view() -> MutexGuard<'static, Option<Option<String>>> {
+    VIEW.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A view takes the screen, or gives it back.
+pub(crate) fn take_screen(is_taken: bool) {
+    *view() = is_taken.then_some(None);
+}
+
+/// The last line that a view has to show, until news come.
+pub(crate) fn notice() -> Option<String> {
+    view().as_ref()?.clone()
+}
+
+/// News have come to the view that has the screen.
+pub(crate) fn end_notice() {
+    view().iter_mut().for_each(|notice| *notice = None);
+}
 
 /// Prints a line on standard error.
 pub(crate) fn tell(line: &str) {
+    if let Some(notice) = view().as_mut() {
+        *notice = Some(line.to_owned());
+        return;
+    }
     #[cfg(test)]
     tests::TOLD.with_borrow_mut(|told| told.push(line.to_owned()));
     // Nobody can learn that this failed.

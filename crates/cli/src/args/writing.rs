@@ -12,8 +12,9 @@ pub(crate) const FIELD_MANAGER: &str = "rollwright-cli";
 /// How a verb makes its change.
 #[derive(Debug, Args)]
 pub(crate) struct Writing {
-    /// Show what would change, without changing it.
-    #[arg(long, value_name = "WHERE", default_value = "none")]
+    /// Show what would change, without changing it; client, unless another place is named.
+    #[arg(long, value_name = "WHERE", default_value = "none", default_missing_value = "client")]
+    #[arg(num_args = 0..=1, require_equals = true)]
     pub(crate) dry_run: DryRun,
     /// Name of the writer in metadata.managedFields.
     #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER, value_parser = NonEmptyStringValueParser::new())]

@@ -30,6 +30,7 @@ use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::rollout::Phase;
+use crate::terminal;
 pub(crate) use all::{Change, changes, watch_all};
 use ink::Ink;
 use model::{Effect, Model, Talk};
@@ -82,7 +83,7 @@ async fn show(
     let mut tick = tokio::time::interval(TICK);
     let mut stop = std::pin::pin!(stopped());
     loop {
-        model.now = Timestamp::now();
+        (model.now, model.notice) = (Timestamp::now(), terminal::notice());
         screen.draw(|frame| render::render(&model, frame))?;
         let effect = tokio::select! {
             event = keys.next() => match event {
@@ -127,6 +128,9 @@ async fn show(
 
 /// How the process ends that showed this.
 fn code(model: &Model) -> Code {
+    if model.is_gone {
+        return Code::NotFound;
+    }
     let Some(seen) = model.seen.as_deref() else { return Code::Unfinished };
     let rollout = &seen.tree.rollout;
     match rollout.phase {

@@ -11,6 +11,7 @@ use super::seen::Seen;
 use crate::failure::Failure;
 use crate::history::Revision;
 use crate::rollout::Phase;
+use crate::terminal::end_notice;
 use crate::verbs::history;
 
 /// A page of the view.
@@ -78,6 +79,10 @@ pub(super) struct Model {
     pub(super) may_patch: Option<bool>,
     /// Why the picture may be old.
     pub(super) lost: Option<(Timestamp, String)>,
+    /// Whether the Deployment was deleted.
+    pub(super) is_gone: bool,
+    /// What is awaited that takes long.
+    pub(super) notice: Option<String>,
     /// The first line that a page of text shows, and the first column.
     pub(super) scroll: (usize, usize),
     /// When each step was begun.
@@ -105,6 +110,8 @@ impl Model {
             talk: Talk::Nothing,
             may_patch: None,
             lost: None,
+            is_gone: false,
+            notice: None,
             scroll: (0, 0),
             reached: BTreeMap::new(),
         }
@@ -115,12 +122,14 @@ impl Model {
         let seen = match seen {
             Ok(seen) => seen,
             Err(failure) => {
+                self.is_gone = matches!(failure, Failure::NotFound { .. });
                 let since = self.lost.take().map_or(self.now, |(since, _)| since);
                 self.lost = Some((since, failure.to_string()));
                 return;
             }
         };
-        self.lost = None;
+        (self.lost, self.is_gone) = (None, false);
+        end_notice();
         self.lives.note(&seen.pods, self.now);
         let id = |seen: &Seen| seen.recorded.map(|(begin, _)| begin);
         if self.seen.as_deref().is_some_and(|before| id(before) != id(&seen)) {

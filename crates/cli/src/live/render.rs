@@ -121,9 +121,13 @@ fn head(model: &Model, seen: &Seen, width: usize) -> Vec<Line<'static>> {
     }
     lines.push(Line::styled(cut::beginning(&numbers, width), quiet()));
     if let Some((since, why)) = &model.lost {
-        let words = format!("old since {} ago: {why}", age(&since.to_string(), model.now));
+        let ago = age(&since.to_string(), model.now);
+        let words =
+            if model.is_gone { format!("deleted {ago} ago") } else { format!("old since {ago} ago: {why}") };
         let lost = cut::wrapped(&clean(&words), width, 2).into_iter();
         lines.extend(lost.map(|line| Line::styled(line, model.ink.bold(Color::Red))));
+    } else if let Some(notice) = &model.notice {
+        lines.push(Line::styled(cut::beginning(&clean(notice), width), quiet()));
     }
     lines
 }

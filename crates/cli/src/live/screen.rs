@@ -8,6 +8,7 @@ use ratatui::{DefaultTerminal, Frame};
 use super::model::Key;
 use crate::failure::Failure;
 use crate::output::is_lively;
+use crate::terminal::take_screen;
 
 /// Whether somebody can look at a view, and press keys.
 pub(crate) fn is_possible() -> bool {
@@ -20,7 +21,9 @@ pub(super) struct Screen(DefaultTerminal);
 impl Screen {
     pub(super) fn enter() -> Result<Self, Failure> {
         // This also restores the terminal before the message of a panic.
-        Ok(Self(ratatui::try_init()?))
+        let screen = Self(ratatui::try_init()?);
+        take_screen(true);
+        Ok(screen)
     }
 
     pub(super) fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> Result<(), Failure> {
@@ -31,6 +34,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        take_screen(false);
         // After a panic this is done, and to do it again could overwrite the message.
         if !std::thread::panicking() {
             // Nobody can learn that this failed.

@@ -36,6 +36,8 @@ pub(crate) fn compared(deployment: &Deployment, all: &[Revision]) -> Result<Stri
     } else if pin.is_some() || pinned::reverted_to(deployment, all).is_some() {
         let running = pinned::running(deployment, all);
         (running.ok_or_else(|| missing(pin.unwrap_or_default()))?, "runs")
+    } else if let Some(old) = outgoing(all, declared) {
+        (old, "still runs")
     } else {
         return same();
     };
@@ -49,6 +51,13 @@ pub(crate) fn compared(deployment: &Deployment, all: &[Revision]) -> Result<Stri
     let text = difference(&other.template, template)?;
     let shown: &str = if text.is_empty() { "the templates are the same\n" } else { &text };
     Ok(format!("--- revision {} ({what})\n+++ {title}\n{shown}", other.number))
+}
+
+/// While a rollout is under way: of those that it replaces, the one with the most pods.
+fn outgoing<'a>(all: &'a [Revision], declared: Option<&Revision>) -> Option<&'a Revision> {
+    let declared = declared.map(Revision::uid);
+    let others = all.iter().filter(|revision| Some(revision.uid()) != declared);
+    others.filter(|revision| revision.status().replicas > 0).max_by_key(|revision| revision.status().replicas)
 }
 
 /// The pin names no ReplicaSet.
@@ -116,6 +125,9 @@ mod tests {
             let text = compared(&deployment, &all).unwrap_or_default();
             assert_eq!(text, "deployment.rollwright.dev/web runs the declared revision 7\n");
         }
+        let under_way = revisions(vec![samples::set(6, 2), samples::set(7, 1)]);
+        let text = compared(&deployment, &under_way).unwrap_or_default();
+        assert!(text.starts_with("--- revision 6 (still runs)\n+++ revision 7 (declared)\n"), "{text}");
         let gone = compared(&samples::missing(), &all);
         let (code, message) = gone.err().map(|error| (error.code(), error.to_string())).unwrap();
         assert_eq!(code, Code::NotFound);

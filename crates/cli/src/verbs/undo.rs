@@ -84,7 +84,7 @@ pub(crate) fn change(deployment: &Deployment, all: &[Revision]) -> Result<(Strin
     let wish = PinArguments::default();
     let way = Way::of(deployment, &wish);
     let (revision, change) = way.chosen(deployment, all, 0, &wish)?;
-    Ok((way.planned(revision.number), change))
+    Ok((format!("{} ({})", way.planned(revision.number), revision.images()), change))
 }
 
 impl<'a> Way<'a> {
