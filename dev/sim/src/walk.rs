@@ -144,6 +144,7 @@ impl Bounds {
         let is_known = |known: &Bound| known.uid == set.uid && known.revision == number;
         let is_same = |known: &Bound| is_known(known) && (!known.had_failed || says(set, "Failed"));
         let was_there = known.as_ref().is_some_and(is_known);
+        let was_at_end = known.as_ref().is_some_and(|known| known.step == end(steps));
         // The write that gives it its number may scale it, too; the operator looked at the size of before.
         let before =
             known.as_ref().filter(|known| known.uid == set.uid).map_or(set.size, |known| known.size.0);
@@ -157,7 +158,10 @@ impl Bounds {
                 // What serves, or is retried while no other one has pods, loses none (SP-9).
                 let is_alone = || sets.iter().all(|other| other.uid == set.uid || other.size == 0);
                 let is_new = had_steps && if was_there { !is_alone() } else { !serves(sets, set) };
-                Bound::fresh(workload, steps, (set, number, before), (is_new, was_there))
+                let fresh = Bound::fresh(workload, steps, (set, number, before), (is_new, was_there));
+                // One that failed at the end stays there, whatever R has become since: nothing keeps other pods (SP-9).
+                let step = if was_there && was_at_end && !is_new { end(steps) } else { fresh.step };
+                Bound { step, ..fresh }
             }
         };
         bound.end_wait(now);
