@@ -62,7 +62,7 @@ pub(crate) enum Hold {
     /// A newer operator decided what runs, so sizes follow `spec.replicas`, and nothing else changes. The sentence
     /// names what that operator left, and the fix.
     NewerSpec(String),
-    /// A verdict is written before anything moves (FP-2).
+    /// A verdict, or a retry that voids one, is written before anything moves (FP-2, FP-9).
     Verdict,
 }
 
@@ -83,8 +83,9 @@ pub(crate) fn course(view: View<'_>) -> Course {
     // What the steps add to a verdict on the declared ReplicaSet is one write with it.
     let declared = memory.or_else(|| ruling.memory.map(|memory| Box::new((*memory, Vec::new()))));
     let declared = view.sets.declared.zip(declared);
-    let is_verdict_due = declared.as_ref().is_some_and(|(_, noted)| noted.0.shown == Proof::Failed)
-        && view.workload().pin_in_force().is_none();
+    // Nor does anything move by a verdict that a retry voids: no pod comes for a way back that is over.
+    let has_verdict = declared.as_ref().is_some_and(|(_, noted)| noted.0.shown == Proof::Failed);
+    let is_verdict_due = (has_verdict || ruling.is_retried) && view.workload().pin_in_force().is_none();
     let mut notes = pins;
     // A ReplicaSet has one note: what a pin adds to one that is inferred has all of that.
     if let Some(note) = inferred.filter(|note| notes.iter().all(|pin| pin.set != note.set)) {

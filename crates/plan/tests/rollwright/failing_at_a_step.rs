@@ -97,6 +97,21 @@ fn an_abort_reverts_at_a_step_without_a_policy_and_a_retry_begins_at_the_first_o
     assert_eq!((&memory["steps"]["step"], &memory["promote"]), (&json!(1), &json!("3/50%")), "{memory}");
 }
 
+/// The reconcile that stored the retry still began the way back: a pod of revision 2 came and ended. Found by SP-3.
+#[test]
+fn a_retry_before_the_way_back_begins_moves_nothing() {
+    let mut world = resting(None);
+    promote(&mut world, "3/all");
+    play(&mut world, 60, &[]);
+    assert_eq!(sizes(&world), "0+10");
+    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
+    play(&mut world, 1, &[]);
+    assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Failed");
+    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
+    assert_eq!(play(&mut world, 60, &[]).path, ["0+10"]);
+    assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good");
+}
+
 /// A pin runs its revision immediately; the declared one continues at its step after that, and its time restarts.
 #[test]
 fn a_pin_has_no_steps() {
