@@ -170,6 +170,10 @@ impl Shown {
             if self.terms.policy != terms.policy {
                 self.counted = now;
             }
+            if self.terms.is_replaced && !terms.is_replaced {
+                // Its earlier pods made way for those of another revision: now each pod is progress.
+                (self.highest, self.unreported, self.is_settled) = ([0; 3], None, false);
+            }
             (self.terms, self.stirred, self.is_reported_done) = (terms, now, false);
             self.judged = None;
         }
