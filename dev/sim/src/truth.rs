@@ -128,6 +128,11 @@ impl Truth {
         self.owned().map(|truth| truth.available).sum()
     }
 
+    /// Those that their own ReplicaSet reports: a report of pods that are gone stands for no pods of another.
+    pub(crate) fn confirmed(&self) -> i64 {
+        self.owned().map(|truth| truth.available.min(truth.set.status.available)).sum()
+    }
+
     /// Pods that are there and that the sizes have no room for.
     pub(crate) fn condemned(&self) -> i64 {
         self.owned().map(|truth| (truth.active - truth.set.size).max(0)).sum()

@@ -119,8 +119,7 @@ impl Floor {
         let floor = floor(workload);
         self.established = self.established.min(floor);
         let (available, condemned) = (truth.available(), truth.condemned());
-        let reported: i64 = truth.owned().map(|set| set.set.status.available).sum();
-        let confirmed = available.min(reported) - condemned;
+        let confirmed = truth.confirmed() - condemned;
         if confirmed >= floor {
             self.established = floor;
         }
