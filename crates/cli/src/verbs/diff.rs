@@ -122,11 +122,10 @@ mod tests {
         let (mut deployment, all) = (samples::pinned(), samples::revisions());
         for pin in [json!(null), json!({"podTemplateHash": "h7"})] {
             deployment.body["spec"]["pin"] = pin;
-            let text = compared(&deployment, &all).unwrap_or_default();
+            let text = compared(&deployment, &all[..1]).unwrap_or_default();
             assert_eq!(text, "deployment.rollwright.dev/web runs the declared revision 7\n");
         }
-        let under_way = revisions(vec![samples::set(6, 2), samples::set(7, 1)]);
-        let text = compared(&deployment, &under_way).unwrap_or_default();
+        let text = compared(&deployment, &all).unwrap_or_default();
         assert!(text.starts_with("--- revision 6 (still runs)\n+++ revision 7 (declared)\n"), "{text}");
         let gone = compared(&samples::missing(), &all);
         let (code, message) = gone.err().map(|error| (error.code(), error.to_string())).unwrap();
