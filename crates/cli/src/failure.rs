@@ -82,8 +82,8 @@ impl Failure {
     }
 
     /// Whether the same request may succeed later, so that who watches continues.
-    pub(crate) fn may_pass(&self) -> bool {
-        matches!(self, Self::Unserved(unserved) if unserved.may_pass())
+    pub(crate) fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unserved(unserved) if unserved.is_temporary())
     }
 }
 

@@ -70,7 +70,7 @@ impl Unserved {
     }
 
     /// Whether the same request may be served later, without anybody doing anything here.
-    pub(crate) fn may_pass(&self) -> bool {
+    pub(crate) fn is_temporary(&self) -> bool {
         !matches!(&self.cause, Cause::Refused { status, .. } if *status == StatusCode::UNAUTHORIZED)
     }
 

@@ -98,7 +98,7 @@ async fn read_again(cluster: &Cluster, tree: &Tree, revisions: usize) -> Result<
             Err(failure) => Err(failure),
         };
         match failure {
-            Err(failure) if failure.may_pass() => tell(&interrupted(&failure)),
+            Err(failure) if failure.is_temporary() => tell(&interrupted(&failure)),
             read => return read,
         }
         tokio::time::sleep(LOOK_AGAIN).await;

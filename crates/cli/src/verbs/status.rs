@@ -224,7 +224,7 @@ async fn follow(
             return Err(Failure::Rollout(format!("deployment \"{name}\" was deleted and created again")));
         }
         let stand = match Stand::find(cluster, now, goal).await {
-            Err(failure) if failure.may_pass() => {
+            Err(failure) if failure.is_temporary() => {
                 tell(&interrupted(&failure));
                 continue;
             }
@@ -279,7 +279,7 @@ fn give_up(error: &watcher::Error) -> Result<(), Failure> {
 fn is_final(cause: &kube::Error) -> bool {
     match cause {
         kube::Error::Api(status) => matches!(status.code, 403 | 404),
-        other => Unserved::within(other).is_some_and(|unserved| !unserved.may_pass()),
+        other => Unserved::within(other).is_some_and(|unserved| !unserved.is_temporary()),
     }
 }
 

@@ -310,7 +310,7 @@ fn all_share_five_requests_a_second() {
 }
 
 #[test]
-fn a_short_deadline_does_not_pass_before_anybody_looks() {
+fn a_short_deadline_does_not_end_before_anybody_looks() {
     let mut bench = Bench::new();
     let short = Awaited { deadline: Some(8), ..awaited() };
     let again = bench.stands(&short).again.expect("a time");
