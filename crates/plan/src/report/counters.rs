@@ -122,8 +122,15 @@ fn report_policy(tally: &Tally<'_>, status: &mut InHand<'_>) {
     let marks = view.sets.declared().zip(revision).map(|(set, revision)| {
         Marks::raised(status.ours.marks.as_ref(), set, revision, view.workload().replicas)
     });
-    // A ReplicaSet that is created has none yet.
-    let marks = marks.or(status.ours.marks.filter(|_| has_marks));
+    // FP-3: a ReplicaSet that is created has none yet. Those of one before it with the same revision, which was deleted
+    // or got another number, are not its own.
+    let kept = status.ours.marks.filter(|_| has_marks).map(|known| match revision {
+        Some(revision) if revision == known.revision => {
+            Marks { revision, replicas: known.replicas, ..Marks::default() }
+        }
+        _ => known,
+    });
+    let marks = marks.or(kept);
     if status.ours.marks != marks {
         status.edit().ours.marks = marks;
     }

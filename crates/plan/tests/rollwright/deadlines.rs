@@ -157,3 +157,28 @@ fn a_policy_that_is_set_while_a_rollout_is_late_applies_with_the_next_status() {
         assert_eq!(memory(&world, &name)["verdict"], verdict);
     }
 }
+
+/// Somebody deletes the declared ReplicaSet. The next one has the same revision, and what the one before had is none of
+/// its progress: its first available pod is news, although no status reports it yet.
+#[test]
+fn a_revision_that_is_created_again_is_not_compared_with_the_one_before() {
+    let mut world = good(FailureAction::Revert);
+    world.set_template(template("c"));
+    play(&mut world, 100, &["c"]);
+    let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 2, available: 2, complete: false };
+    world.observed.workload.status.ours.marks = Some(marks);
+    let name = named(&world, "c");
+    world.observed.sets.retain(|set| set.name != name);
+    let plan = world.plan();
+    world.apply(&plan);
+    for (available, verdict) in [(1, Value::Null), (0, "Failed".into())] {
+        let mut world = world.clone();
+        world.now += SignedDuration::from_secs(700);
+        let set = world.find_mut(&name);
+        set.size = 2;
+        (set.status.replicas, set.status.ready, set.status.available) = (0, available, available);
+        let plan = world.plan();
+        world.apply(&plan);
+        assert_eq!(memory(&world, &name)["verdict"], verdict, "{available}");
+    }
+}
