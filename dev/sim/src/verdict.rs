@@ -105,7 +105,8 @@ pub(crate) fn fallback<'a>(
 }
 
 /// The old ReplicaSet that is good because no ReplicaSet has a verdict: the only one with pods, or the largest of those
-/// with all pods available. Of two of the same size, it is the later one (FP-1).
+/// with all pods available. Of two of the same size, it is the later one (FP-1). One with a revision that is no number
+/// remembers no verdict, so nothing is good.
 pub(crate) fn inferred<'a>(
     sets: impl Iterator<Item = &'a ReplicaSet>,
     declared: &ReplicaSet,
@@ -120,7 +121,8 @@ pub(crate) fn inferred<'a>(
     let is_whole =
         |set: &&ReplicaSet| set.size > 0 && set.status.available >= set.size && !is_on_its_way(set);
     let olds = sets.into_iter().filter(|set| set.uid != declared.uid);
-    olds.filter(is_whole).max_by_key(|set| (set.size, revision(set)))
+    let largest = olds.filter(is_whole).max_by_key(|set| (set.size, revision(set)));
+    largest.filter(|set| revision(set).is_some())
 }
 
 /// Whether the pods of the fallback do no better than those of the declared ReplicaSet (FP-5).
