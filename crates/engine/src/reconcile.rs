@@ -73,7 +73,7 @@ pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) ->
         writes: 0,
         wrote_status: false,
         deviations: BTreeSet::new(),
-        refused_cut: None,
+        refused: None,
     };
     let result = reconcile.steps().await;
     let (error, requeue, why, status_waits, awaited) = match result {
@@ -91,8 +91,8 @@ struct Reconcile<'a, C> {
     writes: usize,
     wrote_status: bool,
     deviations: BTreeSet<&'static str>,
-    /// What the reconcile ends with, having been planned again without cuts.
-    refused_cut: Option<ReconcileError>,
+    /// What the reconcile ends with, having been planned again without what was refused.
+    refused: Option<ReconcileError>,
 }
 
 /// What follows when a plan has been carried out as far as it could be.
@@ -100,8 +100,8 @@ enum Then {
     End,
     /// Plan again with this ReplicaSet, which belongs to the Deployment.
     With(Box<ReplicaSet>),
-    /// Plan again without cuts, and end with this.
-    WithoutCuts(ReconcileError),
+    /// Plan again, now that an answer tells what was refused, and end with this.
+    Without(ReconcileError),
 }
 
 type Ended = (ReconcileError, Option<Why>);
@@ -119,10 +119,7 @@ impl<C: Cluster> Reconcile<'_, C> {
                     match self.act(&plan).await {
                         Ok(Then::End) => return self.end(*plan),
                         Ok(Then::With(set)) => self.observed.sets.push(*set),
-                        Ok(Then::WithoutCuts(error)) => {
-                            self.observed.answers.refuses_cuts = true;
-                            self.refused_cut = Some(error);
-                        }
+                        Ok(Then::Without(error)) => self.refused = Some(error),
                         Err(error) => return Err((error, Some(plan.why))),
                     }
                 }
@@ -132,7 +129,7 @@ impl<C: Cluster> Reconcile<'_, C> {
     }
 
     fn end(&mut self, plan: Plan) -> Result<Plan, Ended> {
-        match self.refused_cut.take() {
+        match self.refused.take() {
             Some(error) => Err((error, Some(plan.why))),
             None => Ok(plan),
         }
@@ -161,7 +158,12 @@ impl<C: Cluster> Reconcile<'_, C> {
                 (_, Verdict::End) => return Ok(Then::End),
                 (_, Verdict::PlanAgain(set)) => return Ok(Then::With(set)),
                 (error, Verdict::PlanWithoutCuts(message)) => {
-                    return Ok(Then::WithoutCuts(ReconcileError { message, ..error }));
+                    self.observed.answers.refuses_cuts = true;
+                    return Ok(Then::Without(ReconcileError { message, ..error }));
+                }
+                (error, Verdict::PlanWithoutCreation(message)) => {
+                    self.observed.answers.refuses_creation = true;
+                    return Ok(Then::Without(ReconcileError { message, ..error }));
                 }
                 (error, Verdict::Retry(message)) => return Err(ReconcileError { message, ..error }),
                 (error, Verdict::GiveUp(message)) => {

@@ -59,6 +59,8 @@ pub enum Verdict {
     /// The reconcile plans again from the start, with [`crate::Answers::refuses_cuts`]; then it ends with this error,
     /// and is tried again with backoff.
     PlanWithoutCuts(String),
+    /// The same with [`crate::Answers::refuses_creation`].
+    PlanWithoutCreation(String),
     /// The reconcile ends with an error, and is tried again with backoff.
     Retry(String),
     /// The reconcile ends with an error that no retry would mend.
@@ -87,6 +89,13 @@ pub fn after_failure(
         // NS-2: a ReplicaSet that had to make room stays; the new one is created all the same.
         (Action::DeleteReplicaSet(_), _) if is_followed_by_create(plan, index) => {
             Aftermath::end(Verdict::Continue)
+        }
+        (Action::CreateReplicaSet(set), Failure::Invalid(text) | Failure::Refused(text))
+            if observed.flavour.has_status_extras() && rolls_back(plan) =>
+        {
+            let message = not_created(&set.name, text);
+            let events = vec![Event::warning(reason::REPLICA_SET_CREATE_ERROR, message)];
+            Aftermath { events, ..Aftermath::end(Verdict::PlanWithoutCreation(text.clone())) }
         }
         (Action::CreateReplicaSet(set), failure) => match plan.if_create_refused.as_deref() {
             Some(refused) => after_create(observed, refused, &set.name, failure, now),
@@ -198,6 +207,12 @@ fn is_followed_by_create(plan: &Plan, index: usize) -> bool {
 /// Whether a ReplicaSet that is there gets more pods.
 fn is_growth(planned: &Planned) -> bool {
     matches!(&planned.action, Action::UpdateReplicaSet(update) if update.size_to > update.size_from)
+}
+
+/// Whether the template of the Deployment is about to be replaced.
+fn rolls_back(plan: &Plan) -> bool {
+    let replaces = |action: &Action| matches!(action, Action::RollBack(write) if write.template.is_some());
+    plan.actions.iter().any(|planned| replaces(&planned.action))
 }
 
 fn is_creation(planned: &Planned) -> bool {

@@ -125,6 +125,7 @@ mod tests {
             let text = compared(&deployment, &all[..1]).unwrap_or_default();
             assert_eq!(text, "deployment.rollwright.dev/web runs the declared revision 7\n");
         }
+        deployment.body["spec"]["pin"] = json!(null);
         let text = compared(&deployment, &all).unwrap_or_default();
         assert!(text.starts_with("--- revision 6 (still runs)\n+++ revision 7 (declared)\n"), "{text}");
         let gone = compared(&samples::missing(), &all);

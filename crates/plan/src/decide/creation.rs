@@ -38,7 +38,8 @@ pub(crate) fn creation(
     let View { observed, sets, now } = view;
     let beside = (!course.situation.is_declared() && aim.needs_declared(moves)).then_some(0);
     let Some(size) = moves.created.or(beside).filter(|_| sets.declared.is_none()) else { return Ok(None) };
-    if matches!(collision::names(observed, now), Names::Held(_)) {
+    // S10.3: a rollback that replaces a template needs no ReplicaSet that the server refuses.
+    if observed.answers.refuses_creation || matches!(collision::names(observed, now), Names::Held(_)) {
         return Ok(None);
     }
     // S4.12

@@ -93,6 +93,8 @@ pub struct Answers {
     pub pods: Option<Vec<Pod>>,
     /// Whether the server refused a cut of old pods in this reconcile: it is not asked for another one.
     pub refuses_cuts: bool,
+    /// Whether it refused to create the ReplicaSet of a template that a rollback replaces: nothing needs that anymore.
+    pub refuses_creation: bool,
     /// Until when no further name is tried, because ReplicaSets are changed when they are created (apps/v1, S4.15).
     pub names_held: Option<Timestamp>,
     /// Names of ReplicaSets that fit the selector but lack the operator's label; not asked for, they only show in

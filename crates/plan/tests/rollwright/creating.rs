@@ -20,6 +20,7 @@ fn after(world: &mut World, failure: &Failure) -> Vec<String> {
         Verdict::PlanAgain(set) => format!("plan again with {}", set.name),
         Verdict::Retry(_) => "retry".to_owned(),
         Verdict::PlanWithoutCuts(_) => "plan without cuts".to_owned(),
+        Verdict::PlanWithoutCreation(_) => "plan without creation".to_owned(),
         Verdict::GiveUp(_) => "give up".to_owned(),
     };
     let mut lines = vec![verdict];

@@ -302,6 +302,30 @@ fn a_template_that_never_ran_gets_a_revision_and_no_pods() {
     }
 }
 
+/// The way out of such a template is a rollback, so it does not wait for the server to take what it replaces.
+#[test]
+fn a_template_that_the_server_never_takes_is_rolled_back() {
+    for failure in
+        [Failure::Invalid("limits: Invalid value".to_owned()), Failure::Refused("denied".to_owned())]
+    {
+        let mut world = asked(third().template(template("d")), 0);
+        let plan = world.plan();
+        let is_creation = |planned: &plan::Planned| matches!(planned.action, Action::CreateReplicaSet(_));
+        let index = plan.actions.iter().position(is_creation).unwrap();
+        let after = plan::after_failure(&world.observed, &plan, index, &failure, world.now);
+        assert!(matches!(after.verdict, Verdict::PlanWithoutCreation(_)), "{:?}", after.verdict);
+        let reasons: Vec<_> = after.events.iter().map(|event| event.reason).collect();
+        assert_eq!((after.actions.len(), reasons), (0, vec!["ReplicaSetCreateError"]));
+        world.observed.answers.refuses_creation = true;
+        let plan = world.plan();
+        world.apply(&plan);
+        world.observed.answers.refuses_creation = false;
+        rolled_out(&mut world);
+        assert_eq!(world.observed.workload.template.images, "c", "the one that ran before");
+        assert_eq!((world.observed.sets.len(), world.find("web-c").size), (3, 3));
+    }
+}
+
 /// A request that comes to nothing leaves the empty ReplicaSet to the rollout.
 #[test]
 fn an_empty_set_grows_once_the_request_is_cleared() {

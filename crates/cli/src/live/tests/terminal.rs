@@ -19,8 +19,8 @@ use crate::cluster::{Cluster, Deployment};
 use crate::live::screen::Screen;
 use crate::live::watch;
 
-/// Names the test that runs in the terminal what to show.
-const VIEW: &str = "ROLLWRIGHT_TEST_VIEW";
+/// Is set for a test that runs in a terminal. Each test here runs itself once more, in one.
+const INSIDE: &str = "ROLLWRIGHT_TEST_IN_TERMINAL";
 const ENTERED: &str = "\u{1b}[?1049h";
 const LEFT: &str = "\u{1b}[?1049l";
 /// Far longer than anything takes.
@@ -51,27 +51,22 @@ async fn answer(request: http::Request<Body>, paused: Arc<Mutex<bool>>) -> http:
     http::Response::new(Body::from(body.to_string().into_bytes()))
 }
 
-/// Not a test of its own: the test below runs it in a terminal.
-#[tokio::test]
-#[ignore = "it needs a terminal"]
-async fn a_view_in_a_terminal() {
-    match std::env::var(VIEW).as_deref() {
-        Ok("web") => {
-            let paused = Arc::new(Mutex::new(false));
-            let service = tower::service_fn(move |request| {
-                let paused = Arc::clone(&paused);
-                async move { Ok::<_, std::convert::Infallible>(answer(request, paused).await) }
-            });
-            let cluster = Cluster::of(Client::new(service, "shop"), "shop");
-            let deployment = Deployment { flavour: plan::Flavour::Rollwright, body: forty(0).deployment };
-            assert!(watch(&cluster, deployment, 3).await.is_ok());
-        }
-        Ok("panic") => {
-            let mut screen = Screen::enter().unwrap();
-            screen.draw(|_| panic!("on purpose")).unwrap();
-        }
-        _ => {}
-    }
+/// Whether this process is the one in the terminal.
+fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
+/// The view of that Deployment, until somebody leaves it.
+#[tokio::main(flavor = "current_thread")]
+async fn view() {
+    let paused = Arc::new(Mutex::new(false));
+    let service = tower::service_fn(move |request| {
+        let paused = Arc::clone(&paused);
+        async move { Ok::<_, std::convert::Infallible>(answer(request, paused).await) }
+    });
+    let cluster = Cluster::of(Client::new(service, "shop"), "shop");
+    let deployment = Deployment { flavour: plan::Flavour::Rollwright, body: forty(0).deployment };
+    assert!(watch(&cluster, deployment, 3).await.is_ok());
 }
 
 fn size(columns: u16, rows: u16) -> Winsize {
@@ -88,7 +83,8 @@ struct Session {
 }
 
 impl Session {
-    fn begin(view: &str) -> Self {
+    /// Runs the test of this name in a terminal.
+    fn begin(test: &str) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -97,13 +93,13 @@ impl Session {
         tcsetwinsize(&terminal, size(80, 24)).unwrap();
         let before = tcgetattr(&terminal).unwrap();
         let end = || terminal.try_clone().unwrap();
-        let test = "live::tests::terminal::a_view_in_a_terminal";
+        let test = format!("live::tests::terminal::{test}");
         // With a terminal of its own, the process learns of a new size.
         let child = Command::new("setsid")
             .arg("--ctty")
             .arg(std::env::current_exe().unwrap())
-            .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
-            .env(VIEW, view)
+            .args(["--exact", &test, "--nocapture", "--test-threads=1"])
+            .env(INSIDE, "")
             .env("TERM", "xterm-256color")
             .stdin(end())
             .stdout(end())
@@ -157,7 +153,10 @@ impl Session {
 
 #[test]
 fn a_view_answers_keys_and_leaves_the_terminal_as_it_was() {
-    let mut session = Session::begin("web");
+    if is_inside() {
+        return view();
+    }
+    let mut session = Session::begin("a_view_answers_keys_and_leaves_the_terminal_as_it_was");
     session.expect("desired 10, current 10");
     tcsetwinsize(&session.terminal, size(40, 20)).unwrap();
     session.expect("updated 3, ready 10, available 10/10");
@@ -172,11 +171,15 @@ fn a_view_answers_keys_and_leaves_the_terminal_as_it_was() {
 
 #[test]
 fn an_interrupt_and_a_signal_leave_the_terminal_as_it_was() {
-    let mut session = Session::begin("web");
+    if is_inside() {
+        return view();
+    }
+    let test = "an_interrupt_and_a_signal_leave_the_terminal_as_it_was";
+    let mut session = Session::begin(test);
     session.expect("Resting");
     session.press("\u{3}");
     session.end(true);
-    let session = Session::begin("web");
+    let session = Session::begin(test);
     session.expect("Resting");
     let pid = rustix::process::Pid::from_child(&session.child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
@@ -185,7 +188,11 @@ fn an_interrupt_and_a_signal_leave_the_terminal_as_it_was() {
 
 #[test]
 fn a_panic_leaves_the_terminal_as_it_was_and_its_message_stays() {
-    let session = Session::begin("panic");
+    if is_inside() {
+        let mut screen = Screen::enter().unwrap();
+        return screen.draw(|_| panic!("on purpose")).unwrap();
+    }
+    let session = Session::begin("a_panic_leaves_the_terminal_as_it_was_and_its_message_stays");
     let text = session.end(false);
     assert!(text.find("on purpose") > text.find(LEFT), "{text}");
 }
