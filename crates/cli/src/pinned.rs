@@ -2,7 +2,7 @@
 //! only).
 
 use api::{DeploymentSpec, Target};
-use plan::keys::reason;
+use plan::keys::{condition, reason};
 use plan::{Ours, Pin, SetStatus, TargetRecord};
 use serde_json::Value;
 
@@ -101,8 +101,8 @@ fn of_hash<'a>(revisions: &'a [Revision], hash: &str) -> Option<&'a Revision> {
     revisions.iter().find(|revision| revision.hash() == Some(hash))
 }
 
-/// The revision that `undo` goes back to, by its number. 0 is the one before what a pin runs; without a pin the good
-/// one if the declared one failed, and else the one before the newest.
+/// The revision that `undo` goes back to, by its number. 0 is the one before what a pin runs; without a pin the newest
+/// one if the declared one has no ReplicaSet, the good one if it failed, and else the one before the newest.
 pub(crate) fn wanted<'a>(
     deployment: &Deployment,
     newest_first: &'a [Revision],
@@ -111,10 +111,20 @@ pub(crate) fn wanted<'a>(
     if number != 0 {
         return find(newest_first, number);
     }
+    let newest = newest_first.first().map_or(0, |revision| revision.number);
     match in_force(deployment) {
         Some(pin) => before(deployment, newest_first, &pin),
+        None if is_unborn(deployment, newest_first) => find(newest_first, newest),
         None => fallback(deployment, newest_first).map_or_else(|| find(newest_first, 0), Ok),
     }
+}
+
+/// Whether the API server refuses the ReplicaSet of the declared template, so that the newest one is of the template
+/// before it.
+fn is_unborn(deployment: &Deployment, newest_first: &[Revision]) -> bool {
+    let status = deployment.status();
+    let progressing = status.condition(condition::PROGRESSING).and_then(|known| known.reason.as_deref());
+    progressing == Some(reason::REPLICA_SET_CREATE_ERROR) && declared(deployment, newest_first).is_none()
 }
 
 fn before<'a>(

@@ -4,36 +4,52 @@ use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// While a view has the screen: the last line for standard error, since it would stay on the picture.
-static VIEW: Mutex<Option<Option<String>>> = Mutex::new(None);
+/// Where lines for standard error go: while a view has the screen, they would stay on its picture.
+pub(crate) static NOTICES: Notices = Notices(Mutex::new(None));
 
-fn view() -> MutexGuard<'static, Option<Option<String>>> {
-    VIEW.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The last line for standard error, while a view has the screen; the view shows it.
+pub(crate) struct Notices(Mutex<Option<Option<String>>>);
 
-/// A view takes the screen, or gives it back.
-pub(crate) fn take_screen(is_taken: bool) {
-    *view() = is_taken.then_some(None);
-}
+impl Notices {
+    fn of_view(&self) -> MutexGuard<'_, Option<Option<String>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-/// The last line that a view has to show, until news come.
-pub(crate) fn notice() -> Option<String> {
-    view().as_ref()?.clone()
-}
+    /// A view takes the screen.
+    pub(crate) fn begin(&self) {
+        *self.of_view() = Some(None);
+    }
 
-/// News have come to the view that has the screen.
-pub(crate) fn end_notice() {
-    view().iter_mut().for_each(|notice| *notice = None);
+    /// The view gives it back.
+    pub(crate) fn end(&self) {
+        *self.of_view() = None;
+    }
+
+    /// The line that the view has to show.
+    pub(crate) fn last(&self) -> Option<String> {
+        self.of_view().clone().flatten()
+    }
+
+    /// What the line is about is over.
+    pub(crate) fn clear(&self) {
+        self.of_view().iter_mut().for_each(|last| *last = None);
+    }
+
+    /// Takes a line, if a view has the screen.
+    fn take(&self, line: &str) -> bool {
+        let mut view = self.of_view();
+        view.iter_mut().for_each(|last| *last = Some(line.to_owned()));
+        view.is_some()
+    }
 }
 
 /// Prints a line on standard error.
 pub(crate) fn tell(line: &str) {
-    if let Some(notice) = view().as_mut() {
-        *notice = Some(line.to_owned());
-        return;
-    }
     #[cfg(test)]
     tests::TOLD.with_borrow_mut(|told| told.push(line.to_owned()));
+    if NOTICES.take(line) {
+        return;
+    }
     // Nobody can learn that this failed.
     let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
@@ -75,6 +91,21 @@ mod tests {
 
     thread_local! {
         pub(super) static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    }
+
+    #[test]
+    fn a_line_for_a_view_is_kept_until_news_come() {
+        let notices = Notices(Mutex::new(None));
+        assert!(!notices.take("before it"));
+        notices.begin();
+        assert_eq!(notices.last(), None);
+        assert!(notices.take("waiting"));
+        assert_eq!(notices.last().as_deref(), Some("waiting"));
+        notices.clear();
+        assert_eq!(notices.last(), None);
+        notices.end();
+        assert!(!notices.take("after it"));
+        assert_eq!(notices.last(), None);
     }
 
     #[test]

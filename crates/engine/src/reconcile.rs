@@ -100,7 +100,7 @@ enum Then {
     End,
     /// Plan again with this ReplicaSet, which belongs to the Deployment.
     With(Box<ReplicaSet>),
-    /// Plan again, now that an answer tells what was refused, and end with this.
+    /// Plan again, now that the answers have what was refused, and end with this.
     Without(ReconcileError),
 }
 

@@ -199,3 +199,23 @@ fn an_abort_is_no_failure() {
     let again = [&aborted[..], &retried, &[set(2, 1, None)]].concat();
     check("UM-21", &again, target("Aborted"), target("Reverted"));
 }
+
+/// Paused, the status names the revision of the template before. Who aborts that revision then aborts nothing.
+#[test]
+fn a_template_that_was_replaced_is_not_aborted() {
+    let template = |image: &str| json!({ "spec": { "containers": [{ "name": "app", "image": image }] } });
+    let paused = |image: &str, status: Value| {
+        let abort = json!({ "rollwright.dev/abort": "2" });
+        annotated(&abort, json!({ "paused": true, "template": template(image) }), status)
+    };
+    let reverted = |image: &str| {
+        let target = json!({ "podTemplateHash": "1abc", "revision": 1, "reason": "Reverted" });
+        paused(image, json!({ "target": target }))
+    };
+    let known = [
+        paused("app:v3", json!({})),
+        set(1, 4, Some("Good")),
+        set_of(2, 0, Some("Failed"), &template("app:v2")),
+    ];
+    check("UM-21", &known, reverted("app:v2"), reverted("app:v3"));
+}

@@ -30,7 +30,7 @@ use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::rollout::Phase;
-use crate::terminal;
+use crate::terminal::NOTICES;
 pub(crate) use all::{Change, changes, watch_all};
 use ink::Ink;
 use model::{Effect, Model, Talk};
@@ -83,7 +83,7 @@ async fn show(
     let mut tick = tokio::time::interval(TICK);
     let mut stop = std::pin::pin!(stopped());
     loop {
-        (model.now, model.notice) = (Timestamp::now(), terminal::notice());
+        (model.now, model.notice) = (Timestamp::now(), NOTICES.last());
         screen.draw(|frame| render::render(&model, frame))?;
         let effect = tokio::select! {
             event = keys.next() => match event {

@@ -11,7 +11,7 @@ use super::seen::Seen;
 use crate::failure::Failure;
 use crate::history::Revision;
 use crate::rollout::Phase;
-use crate::terminal::end_notice;
+use crate::terminal::NOTICES;
 use crate::verbs::history;
 
 /// A page of the view.
@@ -129,7 +129,7 @@ impl Model {
             }
         };
         (self.lost, self.is_gone) = (None, false);
-        end_notice();
+        NOTICES.clear();
         self.lives.note(&seen.pods, self.now);
         let id = |seen: &Seen| seen.recorded.map(|(begin, _)| begin);
         if self.seen.as_deref().is_some_and(|before| id(before) != id(&seen)) {

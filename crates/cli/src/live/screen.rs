@@ -8,7 +8,7 @@ use ratatui::{DefaultTerminal, Frame};
 use super::model::Key;
 use crate::failure::Failure;
 use crate::output::is_lively;
-use crate::terminal::take_screen;
+use crate::terminal::NOTICES;
 
 /// Whether somebody can look at a view, and press keys.
 pub(crate) fn is_possible() -> bool {
@@ -22,7 +22,7 @@ impl Screen {
     pub(super) fn enter() -> Result<Self, Failure> {
         // This also restores the terminal before the message of a panic.
         let screen = Self(ratatui::try_init()?);
-        take_screen(true);
+        NOTICES.begin();
         Ok(screen)
     }
 
@@ -34,7 +34,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        take_screen(false);
+        NOTICES.end();
         // After a panic this is done, and to do it again could overwrite the message.
         if !std::thread::panicking() {
             // Nobody can learn that this failed.

@@ -269,5 +269,12 @@ mod tests {
         let (number, patch) = chosen(&managed, "");
         assert_eq!((number, &patch["spec"]["pin"]["podTemplateHash"]), (6, &json!("h6")));
         assert_eq!(chosen(&samples::held("RolloutFailed"), ""), template(6));
+        // The newest revision is the one before a template that the server never took.
+        let mut refused = samples::pinned();
+        refused.body["spec"]["pin"] = json!(null);
+        refused.body["spec"]["template"]["spec"]["containers"][0]["image"] = json!("app:8");
+        let condition = json!({"type": "Progressing", "status": "False", "reason": "ReplicaSetCreateError"});
+        refused.body["status"] = json!({"conditions": [condition]});
+        assert_eq!(chosen(&refused, ""), template(7));
     }
 }

@@ -204,6 +204,20 @@ fn a_connection_that_is_lost_leaves_the_picture() {
 }
 
 #[test]
+fn what_was_deleted_does_not_look_alive_and_what_takes_long_is_named() {
+    let mut model = watched(&scaled, 43);
+    model.notice = Some("waiting for https://host:6443 to answer, tried once".to_owned());
+    let text = |model: &Model| drawn(&screen(SIZES[0], |frame| render(model, frame)));
+    assert!(text(&model).contains("waiting for https://host:6443 to answer"), "{}", text(&model));
+    let (name, namespace) = ("web".to_owned(), "shop".to_owned());
+    model.see(Err(crate::failure::Failure::NotFound { name, namespace, hint: String::new() }));
+    model.now = at(50);
+    assert!(text(&model).contains("deleted 7s ago"), "{}", text(&model));
+    assert!(!text(&model).contains("waiting for https"), "{}", text(&model));
+    assert_eq!(crate::live::code(&model), crate::code::Code::NotFound);
+}
+
+#[test]
 fn no_size_is_too_small() {
     let model = watched(&bad_image, 75);
     for size in [(1, 1), (2, 30), (20, 5), (39, 11), (300, 3), (300, 100)] {
