@@ -1,7 +1,8 @@
 //! What the operator reports of a blocked rollout in the status (rollwright.dev): for those who may not list pods,
 //! and without another request.
 
-use api::Blocker;
+use api::{Blocker, Condition, ConditionStatus};
+use plan::keys::{condition, reason};
 use serde_json::Value;
 
 use crate::read;
@@ -23,10 +24,26 @@ pub(crate) fn sentence(blocker: &Blocker) -> String {
     format!("{} of {} pods {message}", count(blocker.pods), count(blocker.total_pods))
 }
 
-/// Adds the first of them to what a command reports of a rollout that has not ended.
+/// What the API server refuses, in one word and in its own words. A change with a refused ReplicaSet does not count as
+/// observed; other conditions of before the last change mean nothing for it.
+pub(crate) fn refusal(deployment: &Value) -> Option<(String, String)> {
+    let status = read::status(deployment);
+    let is_known = |known: &&Condition| known.reason.as_deref() == Some(reason::REPLICA_SET_CREATE_ERROR);
+    let of_pods = || {
+        let failure = status.condition(condition::REPLICA_FAILURE)?;
+        (failure.status == ConditionStatus::True && rollout::is_observed(deployment)).then_some(failure)
+    };
+    let condition = status.condition(condition::PROGRESSING).filter(is_known).or_else(of_pods)?;
+    let words = |text: &Option<String>| clean(text.as_deref().unwrap_or_default());
+    Some((words(&condition.reason), words(&condition.message)))
+}
+
+/// Adds what hinders a rollout to what a command reports of one that has not ended.
 pub(crate) fn added_to(message: &str, deployment: &Value) -> String {
-    match blockers(deployment).first() {
-        Some(first) => format!("{} ({}: {})", message, clean(&first.cause), sentence(first)),
+    let first = blockers(deployment).into_iter().next();
+    let cause = first.map(|first| (clean(&first.cause), sentence(&first)));
+    match cause.or_else(|| refusal(deployment)) {
+        Some((cause, words)) => format!("{message} ({cause}: {words})"),
         None => message.to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use api::ConditionStatus;
 use clap::Args;
 use plan::Flavour;
-use plan::keys::{condition, reason};
+use plan::keys::condition;
 use serde_json::Value;
 
 use crate::cluster::Deployment;
@@ -107,18 +107,14 @@ pub(crate) fn state(flavour: Flavour, deployment: &Value) -> State {
     }
 }
 
-/// Whether a condition reports what only a change by somebody ends. A change with a refused ReplicaSet does not count
-/// as observed; other conditions of before the last change mean nothing for it.
+/// Whether a condition reports what only a change by somebody ends.
 fn is_blocked(deployment: &Value) -> bool {
     let status = read::status(deployment);
-    let holds = |kind: &str| {
-        status.condition(kind).is_some_and(|condition| condition.status == ConditionStatus::True)
-    };
-    let progressing = status.condition(condition::PROGRESSING).and_then(|known| known.reason.as_deref());
-    progressing == Some(reason::REPLICA_SET_CREATE_ERROR)
-        || !reported::blockers(deployment).is_empty()
+    let stalled = status.condition(condition::STALLED);
+    !reported::blockers(deployment).is_empty()
+        || reported::refusal(deployment).is_some()
         || rollout::is_observed(deployment)
-            && (holds(condition::STALLED) || holds(condition::REPLICA_FAILURE))
+            && stalled.is_some_and(|known| known.status == ConditionStatus::True)
 }
 
 #[cfg(test)]
