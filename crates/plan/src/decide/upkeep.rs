@@ -127,8 +127,9 @@ pub(crate) fn copied(flavour: Flavour, workload: &Workload, present: &Map) -> Ma
     let is_left = |(key, value): &(&String, &String)| {
         present.get(*key) != Some(*value) && !is_never_copied(key) && !is_of_another(key)
     };
-    let copied = workload.annotations.iter().filter(is_left);
-    let copied: Map = copied.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut copied = Map::new();
+    let left = workload.annotations.iter().filter(is_left);
+    left.for_each(|(key, value)| _ = copied.insert(key.clone(), value.clone()));
     if copied.is_empty() || !flavour.has_safeguards() {
         return copied;
     }

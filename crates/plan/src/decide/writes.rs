@@ -125,8 +125,13 @@ fn stale(counts: [(&'static str, i64); 2], set: &ReplicaSet) -> Map {
     let is_stale = |(key, count): &(&'static str, i64)| {
         !set.annotations.get(*key).is_some_and(|text| reads(text, count))
     };
-    let stale = counts.into_iter().filter(is_stale);
-    stale.map(|(key, count)| (key.to_owned(), count.to_string())).collect()
+    // To collect nothing into a map takes a vector and a sort.
+    let mut stale = Map::new();
+    counts
+        .into_iter()
+        .filter(is_stale)
+        .for_each(|(key, count)| _ = stale.insert(key.to_owned(), count.to_string()));
+    stale
 }
 
 /// S12.

@@ -88,7 +88,7 @@ pub(crate) fn heaviest(blockers: &[Blocker]) -> Option<(&str, String)> {
 pub(crate) fn event(before: &Status, after: &Status) -> Option<Event> {
     let is_new = |one: &&Blocker| before.ours.blockers.iter().all(|known| known.key() != one.key());
     let new: Vec<Blocker> = after.ours.blockers.iter().filter(is_new).cloned().collect();
-    let revision = after.ours.revision.map_or_else(String::new, |number| format!(" of revision {number}"));
     let words = words(&new)?;
+    let revision = after.ours.revision.map_or_else(String::new, |number| format!(" of revision {number}"));
     Some(Event::warning(reason::ROLLOUT_BLOCKED, format!("Rollout{revision} is blocked: {words}")))
 }

@@ -7,7 +7,6 @@
 //! changed condition, the outcome of a rollback, lost pods. A status that waits is not lost: the next plan computes it
 //! again, and the Deployment is requeued for the time when it may be written.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,6 +14,7 @@ use jiff::Timestamp;
 use crate::course::view::View;
 use crate::decide::decisions::Decisions;
 use crate::model::action::StatusWrite;
+use crate::model::conditions::Condition;
 use crate::model::durations::{STATUS_WAITS, STATUS_WAITS_BUSY};
 use crate::model::keys::condition;
 use crate::model::observed::{Observed, ReplicaSet};
@@ -113,7 +113,7 @@ fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
     let (workload, next) = (&observed.workload, &write.status);
     keeps_records(write, observed)
         && keeps_completeness(write, observed)
-        && statuses(next) == statuses(&workload.status)
+        && keeps_conditions(next, &workload.status)
         && next.ours.revision == workload.status.ours.revision
         && next.ours.target == workload.status.ours.target
         && next.ours.bake == workload.status.ours.bake
@@ -152,7 +152,9 @@ fn reports_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
         && next.ours.rollback == stored.ours.rollback
 }
 
-/// The statuses of all conditions of a status.
-fn statuses(status: &Status) -> BTreeMap<&str, &str> {
-    status.conditions.iter().map(|condition| (&*condition.kind, &*condition.status)).collect()
+/// Whether the same conditions have the same statuses. A status has one condition of a type.
+fn keeps_conditions(next: &Status, stored: &Status) -> bool {
+    let is_kept =
+        |one: &Condition| stored.condition(&one.kind).is_some_and(|known| known.status == one.status);
+    next.conditions.len() == stored.conditions.len() && next.conditions.iter().all(is_kept)
 }

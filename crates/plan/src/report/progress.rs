@@ -26,7 +26,10 @@ pub(crate) fn estimated(decisions: &Decisions<'_>, old: &Status, new: &Status) -
         return None;
     }
     let condition = |status: &str, reason: &str, message: &str| {
-        let message = format!("{} {message}", subject(decisions));
+        let message = match decisions.declared_name() {
+            Some(set) => format!("ReplicaSet \"{set}\" {message}"),
+            None => format!("Deployment \"{}\" {message}", workload.name),
+        };
         Box::new(Condition::new(condition::PROGRESSING, status, reason, message, now))
     };
     // SP-8: the deadline starts again after a wait at a step, and for a rollout that was complete and has a step ahead
@@ -56,14 +59,6 @@ pub(crate) fn estimated(decisions: &Decisions<'_>, old: &Status, new: &Status) -
 fn is_about_another(decisions: &Decisions<'_>, known: &Condition) -> bool {
     let names_a_set = ["ReplicaSet \"", "replica set \""].iter().any(|text| known.message.contains(text));
     names_a_set && decisions.declared_name().is_none() && decisions.view.observed.flavour.has_status_extras()
-}
-
-/// What is rolled out, in words.
-fn subject(decisions: &Decisions<'_>) -> String {
-    match decisions.declared_name() {
-        Some(set) => format!("ReplicaSet \"{set}\""),
-        None => format!("Deployment \"{}\"", decisions.view.workload().name),
-    }
 }
 
 /// When to look whether the deadline has passed (S9.15). What is pinned does not become late (FP-11), nor what was

@@ -141,18 +141,19 @@ fn reason_of(status: &Status) -> Option<&str> {
 /// The events of a status write, once it has succeeded. Reasons are those of the condition.
 pub(crate) fn events(workload: &Workload, write: &StatusWrite, set: Option<&str>, why: &Why) -> Vec<Event> {
     let status = &write.status;
-    let revision = status.ours.revision.map_or_else(String::new, |number| format!(" of revision {number}"));
+    let revision =
+        || status.ours.revision.map_or_else(String::new, |number| format!(" of revision {number}"));
     let event = match of_status(workload, write) {
         // A first rollout replaces nothing, so its end is worth no write (S12.1).
         Some(Transition::Completed) if status.ours.revision == Some(1) => None,
         Some(Transition::Completed) => {
             let set = set.map_or_else(String::new, |name| format!(": ReplicaSet {name} has taken over"));
-            let message = format!("Rollout{revision} is complete{set}");
+            let message = format!("Rollout{} is complete{set}", revision());
             Some(Event::normal(reason::NEW_REPLICA_SET_AVAILABLE, message))
         }
         Some(Transition::DeadlineExceeded) => {
             let seconds = workload.progress_deadline_seconds.unwrap_or_default();
-            let message = format!("Rollout{revision} has made no progress for {seconds} s: {why}");
+            let message = format!("Rollout{} has made no progress for {seconds} s: {why}", revision());
             Some(Event::warning(reason::PROGRESS_DEADLINE_EXCEEDED, message))
         }
         _ => None,
