@@ -102,9 +102,10 @@ sim-tenant: ## Play 10,000 seeds with a hostile tenant in another namespace and 
 
 OPERATOR = "$${CARGO_TARGET_DIR:-target}/release/rollwright"
 BENCH = $(CARGO) build --quiet --release --package rollwright --bin rollwright && \
-  $(CARGO) run --quiet --release --package bench -- --operator $(OPERATOR)
+  $(CARGO) run --quiet --release --package bench -- --operator $(OPERATOR) \
+  $(if $(PEER),--peer "$$(dev/bench/$(PEER))")
 
-# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only 500x2-8s'.
+# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only 500x2-8s'. PEER=argo-rollouts plays Argo Rollouts, too.
 .PHONY: bench
 bench: ## Measure the operator beside Kubernetes' own deployment controller, in an hour
 	@$(BENCH) $(BENCH_FLAGS)

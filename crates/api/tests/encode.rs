@@ -1,6 +1,8 @@
 //! What is written, as the API server gets it.
 
-use plan::{Flavour, Ours, Record, RollbackRecord, Status, StatusWrite};
+use plan::{
+    Flavour, Map, Ours, Purpose, Record, RollbackRecord, Status, StatusWrite, Target, UpdateReplicaSet,
+};
 use rollwright_api::{DeploymentStatus, decode, encode};
 use serde_json::{Value, json};
 
@@ -113,6 +115,32 @@ fn what_is_gone_inside_of_what_stays_is_null() {
     let unknown = asked(json!({"manager": "helm", "operation": "Update"}));
     assert_eq!(patch(known, unknown)["rollback"]["author"]["user"], Value::Null);
     assert_eq!(patch(json!({}), json!({})).get("target"), Some(&Value::Null), "even if it could not be read");
+}
+
+/// Server-side apply needs them, and on apps/v1 they stay as upstream leaves them.
+#[test]
+fn a_change_of_a_set_drops_managers_that_nobody_needs_on_our_kind() {
+    let updates = json!({"manager": "rollwright", "operation": "Update", "fieldsV1": {"f:spec": {}}});
+    let applies = json!({"manager": "shop", "operation": "Apply", "fieldsV1": {}});
+    for (flavour, managers, dropped) in [
+        (Flavour::Rollwright, json!([updates]), Some(json!([{}]))),
+        (Flavour::Rollwright, json!([updates, applies]), None),
+        (Flavour::Rollwright, json!(null), None),
+        (Flavour::AppsV1, json!([updates]), None),
+    ] {
+        let set = decode::replica_set(flavour, &json!({"metadata": {"managedFields": managers}})).unwrap();
+        let target = Target { name: set.name, uid: set.uid, resource_version: set.resource_version };
+        let patch = encode::update_patch(&UpdateReplicaSet {
+            target,
+            size_from: 1,
+            size_to: 2,
+            min_ready_seconds: None,
+            annotations: Map::new(),
+            ends_tracking: set.is_tracked,
+            purpose: Purpose::Scale,
+        });
+        assert_eq!(patch["metadata"].get("managedFields"), dropped.as_ref(), "{flavour:?} {managers}");
+    }
 }
 
 #[test]

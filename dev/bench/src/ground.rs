@@ -14,8 +14,13 @@ const CRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds/deployments.r
 
 /// Starts one without a deployment controller, with the definition installed and pods that take so long. The
 /// operator may do everything: what rights it has does not change what it costs.
-pub(crate) async fn start(ready_after: Duration, gone_after: Duration) -> Result<Cluster, Failure> {
+pub(crate) async fn start(
+    ready_after: Duration,
+    gone_after: Duration,
+    definitions: Vec<String>,
+) -> Result<Cluster, Failure> {
     let mut options = options()?;
+    options.manifests.extend(definitions);
     let pods = Conventions { ready_after, terminate_after: gone_after, ..Conventions::default() };
     options.kubelet = Some(KubeletOptions { pods, ..KubeletOptions::default() });
     Ok(Cluster::start(options).await?)

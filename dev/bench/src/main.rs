@@ -55,6 +55,9 @@ struct Arguments {
     /// The operator, a release build.
     #[arg(long, value_name = "FILE")]
     operator: PathBuf,
+    /// Argo Rollouts' controller, beside its definitions: it plays the rollouts, too.
+    #[arg(long, value_name = "FILE")]
+    peer: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -97,11 +100,13 @@ async fn run(arguments: &Arguments) -> Result<(), Failure> {
         let mut played = Vec::new();
         // The sides in turns: A B C A B C.
         let rounds = arguments.rounds.unwrap_or(usual);
-        for (number, side) in
-            (1..=rounds).flat_map(|number| arguments.sides.iter().map(move |side| (number, *side)))
+        let sides = arguments.sides.iter().map(|side| (*side, &operator));
+        let sides = sides.chain(arguments.peer.iter().map(|peer| (Side::ArgoRollouts, peer)));
+        for (number, (side, program)) in
+            (1..=rounds).flat_map(|number| sides.clone().map(move |side| (number, side)))
         {
             let started = Instant::now();
-            let figures = play(scenario, &operator, side).await?;
+            let figures = play(scenario, program, side).await?;
             let seconds = started.elapsed().as_secs();
             eprintln!("{scenario}: round {number} of {rounds}, {}: {seconds} s", side.name());
             csv.add(scenario, number, side, &figures)?;

@@ -50,7 +50,7 @@ async fn lags(
     deployments: usize,
     replicas: i64,
 ) -> Result<[Vec<Duration>; FIELDS.len()], Failure> {
-    let cluster = ground::start(POD, POD).await?;
+    let cluster = ground::start(POD, POD, Vec::new()).await?;
     let controller = side.start(&cluster, operator)?;
     let stage = Stage::new(&cluster, side).await?;
     let resource = ApiResource::erase::<ReplicaSet>(&());

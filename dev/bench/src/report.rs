@@ -15,9 +15,12 @@ const HEAD: &str = "scenario,round,side,operation,figure,value";
 
 /// Everything that was measured in a scenario. **Bold** misses its target.
 pub(crate) fn table(scenario: Scenario, rounds: usize, played: &[(Side, Vec<Figure>)]) -> String {
+    let peer = played.iter().map(|(side, _)| *side).find(|side| *side == Side::ArgoRollouts);
+    let (heads, rules) = peer.map_or(("", ""), |_| (" Argo Rollouts | ratio |", "---|---|"));
     let mut text = format!(
         "### `{scenario}`\n\n{} Rounds per side: {rounds}.\n\n\
-         | | Kubernetes | Rollwright | ratio | on apps/v1 | ratio | target |\n|---|---|---|---|---|---|---|\n",
+         | | Kubernetes | Rollwright | ratio | on apps/v1 | ratio |{heads} target |\n\
+         |---|---|---|---|---|---|{rules}---|\n",
         scenario.about(),
     );
     let figures = || played.iter().flat_map(|(_, figures)| figures);
@@ -34,29 +37,28 @@ pub(crate) fn table(scenario: Scenario, rounds: usize, played: &[(Side, Vec<Figu
     names.sort_by_key(|(operation, _)| operations.iter().position(|one| one == operation));
     for (operation, name) in names {
         let is_it = |figure: &&Figure| (figure.operation, figure.name.as_str()) == (operation, name);
-        let of = |side| -> Vec<&Figure> {
-            played
-                .iter()
-                .filter(|(by, _)| *by == side)
-                .filter_map(|(_, all)| all.iter().find(is_it))
-                .collect()
+        let of = |side| {
+            let rounds = played.iter().filter(|(by, _)| *by == side);
+            (side, rounds.filter_map(|(_, all)| all.iter().find(is_it)).collect())
         };
-        text.push_str(&row(&scenario.to_string(), operation, name, &Side::ALL.map(of)));
+        let sides: Vec<(Side, Vec<&Figure>)> = Side::ALL.into_iter().chain(peer).map(of).collect();
+        text.push_str(&row(&scenario.to_string(), operation, name, &sides));
     }
     text
 }
 
 /// None if there was nothing of it.
-fn row(scenario: &str, operation: &str, name: &str, sides: &[Vec<&Figure>; 3]) -> String {
+fn row(scenario: &str, operation: &str, name: &str, sides: &[(Side, Vec<&Figure>)]) -> String {
     let target = target::of(scenario, operation, name);
-    let values = sides.each_ref().map(|rounds| Figure::of_all(rounds));
-    if target.is_none() && !values.iter().flatten().any(|value| *value > 0.0) {
+    let mut values = sides.iter().filter_map(|(_, rounds)| Figure::of_all(rounds));
+    if target.is_none() && !values.any(|value| value > 0.0) {
         return String::new();
     }
     let colon = if operation.is_empty() { "" } else { ": " };
     let mut text = format!("| {operation}{colon}{name} |");
-    let [theirs, ..] = sides;
-    for ((side, rounds), value) in Side::ALL.into_iter().zip(sides).zip(values) {
+    let theirs = sides.first().map(|(_, rounds)| rounds.as_slice()).unwrap_or_default();
+    for (side, rounds) in sides {
+        let (side, value) = (*side, Figure::of_all(rounds));
         let ratio = if side == Side::Upstream { None } else { Ratio::of(rounds, theirs) };
         let median = ratio.map(|ratio| ratio.median);
         let is_missed = |value| target.is_some_and(|target| target.is_missed(side, value, median));
@@ -152,5 +154,10 @@ mod tests {
             text.starts_with("### `50x2-8s`\n\n50 Deployments of 2 replicas") && text.ends_with(rows),
             "{text}"
         );
+        let peer = round(Side::ArgoRollouts, 30.0, "patch y each");
+        let text = table("50x2-8s".parse().unwrap(), 1, &[&played[..], &[peer]].concat());
+        let row =
+            "| create: all complete (s) | 10.0 | **20.0** | **2.00** | 5.00 | 0.50 | 30.0 | 3.00 | ≤ 1 × |\n";
+        assert!(text.contains(row), "{text}");
     }
 }

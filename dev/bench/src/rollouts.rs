@@ -63,7 +63,7 @@ struct Done {
 }
 
 pub(crate) async fn play(operator: &Path, load: Load, side: Side) -> Result<Vec<Figure>, Failure> {
-    let cluster = ground::start(load.ready_after, load.gone_after()).await?;
+    let cluster = ground::start(load.ready_after, load.gone_after(), side.definitions(operator)?).await?;
     let stage = Stage::new(&cluster, side).await?;
     let (mut controller, start_up) = start(&cluster, &stage, operator, side).await?;
     let changes = [

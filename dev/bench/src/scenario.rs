@@ -50,6 +50,7 @@ impl Scenario {
     pub(crate) async fn play(self, operator: &Path, side: Side) -> Result<Vec<Figure>, Failure> {
         match self {
             Self::Rollouts(load) => rollouts::play(operator, load, side).await,
+            _ if side == Side::ArgoRollouts => Ok(Vec::new()),
             Self::News => news::play(operator, side).await,
             Self::Surcharge => surcharge::play(side).await,
             Self::Idle(deployments) => idle::play(operator, deployments, side).await,

@@ -104,9 +104,10 @@ impl Stage {
     }
 
     fn manifest(&self, name: &str, replicas: i64) -> Value {
-        json!({
-            "apiVersion": self.side.api_version(),
-            "kind": "Deployment",
+        let resource = self.side.resource();
+        let mut manifest = json!({
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
             "metadata": {"name": name},
             "spec": {
                 "replicas": replicas,
@@ -116,7 +117,13 @@ impl Stage {
                     "spec": {"containers": [{"name": "app", "image": "registry.example.org/shop/web:1.0"}]},
                 },
             },
-        })
+        });
+        if let (Side::ArgoRollouts, Some(Value::Object(spec))) = (self.side, manifest.get_mut("spec")) {
+            // Without steps, and with the defaults of a Deployment.
+            let canary = json!({"canary": {"maxSurge": "25%", "maxUnavailable": "25%"}});
+            spec.insert("strategy".to_owned(), canary);
+        }
+        manifest
     }
 
     /// Waits until all edits are complete and returns how long each took, in their order.
@@ -179,11 +186,15 @@ async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<Seen>>, changed: Arc<No
     }
 }
 
-/// What `kubectl rollout status` looks at, on either kind.
+/// What `kubectl rollout status` looks at, on either kind, and the phase, by which Argo Rollouts' command line decides.
 fn is_complete(generation: i64, object: &Value) -> bool {
     let number = |path: &str| object.pointer(path).and_then(Value::as_i64);
     let wanted = number("/spec/replicas").unwrap_or(1);
-    number("/status/observedGeneration").is_some_and(|observed| observed >= generation)
+    // Argo Rollouts writes it as a text.
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str);
+    let observed = text("/status/observedGeneration").and_then(|observed| observed.parse().ok());
+    observed.or(number("/status/observedGeneration")).is_some_and(|observed: i64| observed >= generation)
+        && text("/status/phase").is_none_or(|phase| phase == "Healthy")
         && ["updatedReplicas", "replicas", "availableReplicas"]
             .iter()
             .all(|field| number(&format!("/status/{field}")).unwrap_or(0) == wanted)

@@ -68,7 +68,7 @@ impl Target {
     /// Whether a side misses it, with this value and this ratio.
     pub(crate) fn is_missed(&self, side: Side, value: f64, ratio: Option<f64>) -> bool {
         let most = match side {
-            Side::Upstream => return false,
+            Side::Upstream | Side::ArgoRollouts => return false,
             Side::OurKind => self.ours,
             Side::AppsV1 => self.apps,
         };
