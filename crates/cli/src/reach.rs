@@ -1,6 +1,7 @@
 //! How the cluster is reached: by which kubeconfig and which flags, and with how much patience.
 
 mod address;
+pub(crate) mod contact;
 pub(crate) mod kubeconfig;
 mod patience;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use crate::code::Code;
 use crate::failure::{Failure, explain};
 use crate::name;
 use crate::request_log::{self, RequestLog};
+use contact::Contact;
 use kubeconfig::Source;
 use patience::Patience;
 use unserved::Place;
@@ -30,6 +32,7 @@ pub(crate) struct Reached {
     pub(crate) namespace: String,
     /// Which server, and by what it was chosen.
     pub(crate) server: String,
+    pub(crate) contact: Contact,
 }
 
 /// Finds out, from flags and kubeconfig, how the cluster is reached; asks it nothing.
@@ -42,13 +45,14 @@ pub(crate) async fn reach(connection: &Connection) -> Result<Reached, Failure> {
     let inner = Client::try_from(config).map_err(|error| failed(is_without_authority, &server, &error))?;
     let log = RequestLog { server: place.server.clone() };
     let patience = Patience::new(inner, Arc::new(place), connection.request_timeout);
+    let contact = patience.contact.clone();
     let service = tower::service_fn(move |request| patience.clone().send(request));
     let client = if connection.verbosity >= request_log::REQUESTS {
         Client::new(log.layer(service), namespace.clone())
     } else {
         Client::new(service, namespace.clone())
     };
-    Ok(Reached { client, namespace, server })
+    Ok(Reached { client, namespace, server, contact })
 }
 
 async fn config(source: Source, connection: &Connection) -> Result<(Config, Place), Failure> {

@@ -69,7 +69,9 @@ async fn a_wrong_input_is_named_before_any_request() {
     let server = Server::start(|_, _| Act::Send(String::new())).await;
     let file = kubeconfig(&format!("http://{}", server.address));
     for (words, parts) in WRONG {
+        let begun = Instant::now();
         let (code, text) = outcome(&format!("{words} --kubeconfig={}", file.path())).await;
+        row(words, begun, code, &text);
         assert!(matches!(code, 1 | 2), "{words}: {code}: {text}");
         for part in parts {
             assert!(text.contains(part), "{words}: {part} is not in: {text}");
