@@ -12,7 +12,7 @@ use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
 use kube::core::Status;
-use serde::de::IgnoredAny;
+use serde::Deserialize;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::contact::Contact;
@@ -225,21 +225,32 @@ fn gone(mut answer: Response<Vec<u8>>) -> Response<Body> {
 /// What is wrong with an answer, if a verb cannot work with it.
 fn refusal(answer: &Response<Vec<u8>>) -> Option<Cause> {
     let (status, body) = (answer.status(), answer.body());
-    let json = serde_json::from_slice::<IgnoredAny>(body);
+    let typed = serde_json::from_slice::<Typed>(body);
     match status.as_u16() {
         401 | 429 | 502..=504 => {
             let after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
             let retry_after = after.map(Duration::from_secs);
             Some(Cause::Refused { status, message: message(body), retry_after })
         }
-        200..=299 => json.err().map(|error| Cause::Garbled(error.to_string())),
         300..=399 => Some(Cause::Garbled(status.to_string())),
         // An API server has these words for a path that it does not serve.
-        404 if json.is_err() && !body.starts_with(b"404 page not found") => {
-            Some(Cause::Garbled(format!("{status}: {}", message(body))))
-        }
-        _ => None,
+        404 if body.starts_with(b"404 page not found") => None,
+        500..=599 if !body.starts_with(b"<") => None,
+        _ => typed.err().map(|error| foreign(status, body, &error)),
     }
+}
+
+/// What every object of the API has, a refusal too.
+#[derive(Deserialize)]
+struct Typed {
+    #[expect(dead_code, reason = "that it is there is enough")]
+    kind: String,
+}
+
+/// What something else than an API server answers.
+fn foreign(status: StatusCode, body: &[u8], error: &serde_json::Error) -> Cause {
+    let words = if body.starts_with(b"{") { error.to_string() } else { message(body) };
+    Cause::Garbled(format!("{status}: {words}"))
 }
 
 /// The server's own words, or the beginning of what a proxy sends.

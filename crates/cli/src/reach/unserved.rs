@@ -62,10 +62,8 @@ impl Unserved {
     /// How the process ends for it.
     pub(crate) fn code(&self) -> Code {
         match &self.cause {
-            Cause::Silence(_) | Cause::Broken { .. } => Code::NoAccess,
             Cause::Refused { status, .. } if *status == StatusCode::TOO_MANY_REQUESTS => Code::Failed,
-            Cause::Refused { .. } => Code::NoAccess,
-            Cause::Garbled(_) => Code::Failed,
+            _ => Code::NoAccess,
         }
     }
 
@@ -146,7 +144,8 @@ impl fmt::Display for Unserved {
             }
             Cause::Garbled(words) => write!(
                 f,
-                "{place} does not answer as a Kubernetes API server does ({words}); is this the right address?"
+                "{place} does not answer as a Kubernetes API server does ({words}); is this the right \
+                 address, or does a proxy answer instead?"
             ),
         }?;
         if self.is_unclear() {

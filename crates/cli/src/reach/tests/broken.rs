@@ -87,15 +87,55 @@ fn nonsense() -> Vec<Case> {
         ),
         case(Act::Send(HEAD.to_owned()), 1, Code::NoAccess, &["cannot reach SERVER", "end of file"]),
         case(Act::Send("SSH-2.0-OpenSSH_9.9\r\n".to_owned()), 1, Code::NoAccess, &["cannot reach SERVER"]),
-        case(answer("200 OK", "", "<html>hello"), 1, Code::Failed, &["SERVER", "is this the right address?"]),
-        case(answer("200 OK", "", "{\"kind\": "), 1, Code::Failed, &["SERVER", "EOF while parsing"]),
+        case(
+            answer("200 OK", "", "<html>hello"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "200 OK: <html>hello", "is this the right address, or does a proxy answer"],
+        ),
+        case(
+            answer("200 OK", "", "{\"kind\": "),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "EOF while parsing"],
+        ),
+        case(
+            answer("200 OK", "", "{\"error\": \"login\"}"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "missing field `kind`"],
+        ),
+        case(
+            answer("400 Bad Request", "", "Client sent an HTTP request to an HTTPS server.\n"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "400 Bad Request: Client sent an HTTP request to an HTTPS server."],
+        ),
+        case(
+            answer("403 Forbidden", "", "<html>no"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "403 Forbidden: <html>no"],
+        ),
+        case(
+            answer("404 Not Found", "", "{\"message\": \"no route\"}"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "404"],
+        ),
+        case(
+            answer("501 Not Implemented", "", "<html>oops"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "501 Not Implemented: <html>oops"],
+        ),
         case(
             answer("404 Not Found", "", "<html>nothing here"),
             1,
-            Code::Failed,
+            Code::NoAccess,
             &["SERVER does not", "404 Not Found: <html>nothing here"],
         ),
-        case(answer("302 Found", "Location: /login\r\n", ""), 1, Code::Failed, &["SERVER", "302 Found"]),
+        case(answer("302 Found", "Location: /login\r\n", ""), 1, Code::NoAccess, &["SERVER", "302 Found"]),
     ]
 }
 
