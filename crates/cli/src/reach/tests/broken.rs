@@ -33,6 +33,12 @@ fn refusals() -> Vec<Case> {
             &["SERVER (kubeconfig FILE, context ours)", "of user ann: token has expired", "--token"],
         ),
         case(refusal(403, "", "Forbidden", "no, ann"), 1, Code::NoAccess, &["no, ann"]),
+        case(
+            refusal(403, "", "Forbidden", "User \"system:anonymous\" cannot list"),
+            1,
+            Code::NoAccess,
+            &["cannot list; the request had no credentials", "--user"],
+        ),
         case(refusal(409, "", "Conflict", "changed"), 1, Code::Failed, &["changed"]),
         case(
             refusal(410, "", "Expired", "too old resource version"),
