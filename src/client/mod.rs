@@ -15,7 +15,6 @@ use cli::explain;
 use http::{HeaderValue, header};
 use jiff::Timestamp;
 use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use crate::args::ClientArguments;
@@ -32,22 +31,9 @@ const USER_AGENT: &str = concat!("rollwright/", env!("CARGO_PKG_VERSION"));
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
-    /// The file named on the command line.
-    #[error("--kubeconfig {path}: {source}")]
-    Kubeconfig { path: String, source: Box<kube::config::KubeconfigError> },
-    /// The context named on the command line.
-    #[error("--context {context}: {source}")]
-    Context { context: String, source: Box<kube::config::KubeconfigError> },
-    /// Neither a kubeconfig nor a service account.
-    #[error("no cluster is configured; name a file with --kubeconfig ({0})")]
-    Infer(Box<kube::config::InferConfigError>),
-    /// Nothing distinguishes a true server from a false one.
-    #[error(
-        "the server {server} cannot be verified: the kubeconfig names no certificate authority for its \
-         cluster, and this machine has no certificates of its own ({cause}). Put certificate-authority \
-         or certificate-authority-data into the kubeconfig, or name a file of certificates by SSL_CERT_FILE"
-    )]
-    NoAuthority { server: String, cause: String },
+    /// Neither a kubeconfig nor a service account, or a kubeconfig that leads nowhere.
+    #[error("{0}")]
+    NoCluster(String),
     /// Certificates or keys that cannot be used.
     #[error("the cluster's configuration cannot be used: {0}")]
     Build(String),
@@ -58,22 +44,15 @@ pub(crate) enum ClientError {
 /// Requests are not retried by the client: a write must not leave minutes after it was decided,
 /// and each reconcile is retried as a whole, from fresh data.
 pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, ClientError> {
-    let options = KubeConfigOptions { context: arguments.context.clone(), ..KubeConfigOptions::default() };
-    let mut config = match (&arguments.kubeconfig, &arguments.context) {
-        (Some(path), _) => {
-            let explain = |source| ClientError::Kubeconfig {
-                path: path.display().to_string(),
-                source: Box::new(source),
-            };
-            let kubeconfig = Kubeconfig::read_from(path).map_err(explain)?;
-            Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(explain)?
+    let (kubeconfig, context) = (arguments.kubeconfig.as_deref(), arguments.context.as_deref());
+    let is_chosen = kubeconfig.is_some() || context.is_some();
+    let config = cli::configure(kubeconfig, context).await.or_else(|why| match Config::incluster() {
+        _ if is_chosen => Err(ClientError::NoCluster(why)),
+        Ok(config) => Ok(config),
+        Err(error) => {
+            Err(ClientError::NoCluster(format!("{why}. This is no pod either: {}", explain(&error))))
         }
-        (None, Some(context)) => Config::from_kubeconfig(&options)
-            .await
-            .map_err(|source| ClientError::Context { context: context.clone(), source: Box::new(source) })?,
-        (None, None) => Config::infer().await.map_err(|error| ClientError::Infer(Box::new(error)))?,
-    };
-    spare_certificates(&mut config);
+    })?;
     Ok(ours(config))
 }
 
@@ -82,18 +61,9 @@ pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, Client
 pub(crate) fn loopback(port: u16) -> Result<Config, ClientError> {
     let url = format!("http://127.0.0.1:{port}").parse::<http::Uri>();
     let mut config = Config::new(url.map_err(|error| ClientError::Build(error.to_string()))?);
-    spare_certificates(&mut config);
+    // Else the client looks for those of the system, and fails where there are none.
+    config.root_cert = Some(Vec::new());
     Ok(ours(config))
-}
-
-/// The client looks for the system's certificates whenever it is given none, and fails if there are
-/// none, as in an image that holds one program. Where none will be looked at, none are needed.
-fn spare_certificates(config: &mut Config) {
-    let is_plain =
-        config.cluster_url.scheme() == Some(&http::uri::Scheme::HTTP) && config.proxy_url.is_none();
-    if config.root_cert.is_none() && (is_plain || config.accept_invalid_certs) {
-        config.root_cert = Some(Vec::new());
-    }
 }
 
 fn ours(mut config: Config) -> Config {
@@ -119,21 +89,9 @@ pub(crate) fn client(dial: Dial<'_>) -> Result<Client, ClientError> {
 
 fn build(config: &Config, lifeline: &Lifeline, metrics: &Metrics) -> Result<Client, ClientError> {
     let builder = ClientBuilder::try_from(config.clone());
-    let builder = builder.map_err(|error| failed(config, &error))?;
+    let builder = builder.map_err(|error| ClientError::Build(explain(&error)))?;
     let traffic = Traffic::to(&config.cluster_url, metrics);
     Ok(builder.with_layer(lifeline).with_layer(&traffic).build())
-}
-
-fn failed(config: &Config, error: &kube::Error) -> ClientError {
-    let cause = explain(error);
-    match error {
-        kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_))
-            if config.root_cert.is_none() =>
-        {
-            ClientError::NoAuthority { server: config.cluster_url.to_string(), cause }
-        }
-        _ => ClientError::Build(cause),
-    }
 }
 
 /// The clients of an API's watches, which have no deadline but must not be silent for long.

@@ -1,41 +1,29 @@
-use kube::client::RustlsTlsError;
-
 use super::*;
 
-fn config(url: &str) -> Config {
-    Config::new(url.parse().expect("a URL"))
-}
-
-#[test]
-fn certificates_are_spared_where_none_are_looked_at() {
-    for (url, accepts_any, has_proxy, spared) in [
-        ("http://127.0.0.1:8001", false, false, true),
-        ("https://127.0.0.1:6443", false, false, false),
-        ("https://127.0.0.1:6443", true, false, true),
-        // The proxy's own certificate may be looked at.
-        ("http://10.0.0.1:8001", false, true, false),
+#[tokio::test]
+async fn a_server_in_a_kubeconfig_is_a_url_or_is_named() {
+    let path = std::env::temp_dir().join(format!("rollwright-client-{}", std::process::id()));
+    for (server, url) in [
+        ("127.0.0.1:8080", Ok("http://127.0.0.1:8080/")),
+        ("", Err("server \"\" of cluster \"c\" in FILE must be a URL")),
+        ("ht!tp://", Err("server \"ht!tp://\" of cluster \"c\" in FILE must be a URL")),
+        ("http://127.0.0.1:8080  ", Err("server \"http://127.0.0.1:8080  \" of cluster")),
     ] {
-        let mut config = config(url);
-        config.accept_invalid_certs = accepts_any;
-        config.proxy_url = has_proxy.then(|| "https://proxy:3128".parse().expect("a URL"));
-        spare_certificates(&mut config);
-        assert_eq!(config.root_cert, spared.then(Vec::new), "{url}");
+        let kubeconfig = format!(
+            "{{current-context: o, contexts: [{{name: o, context: {{cluster: c}}}}], clusters: [{{name: c, cluster: \
+             {{server: '{server}'}}}}]}}"
+        );
+        std::fs::write(&path, kubeconfig).expect("a file");
+        let arguments = ClientArguments { kubeconfig: Some(path.clone()), context: None };
+        let read = config(&arguments).await.map(|config| config.cluster_url.to_string());
+        match (read.map_err(|error| error.to_string()), url) {
+            (Ok(read), Ok(url)) => assert_eq!(read, url),
+            (Err(told), Err(part)) => {
+                let part = part.replace("FILE", &path.display().to_string());
+                assert!(told.contains(&part) && told.contains("HOST:PORT"), "{told}");
+            }
+            (read, _) => panic!("{server}: {read:?}"),
+        }
     }
-    let mut named = config("http://127.0.0.1:8001");
-    named.root_cert = Some(vec![vec![1]]);
-    spare_certificates(&mut named);
-    assert_eq!(named.root_cert, Some(vec![vec![1]]));
-}
-
-#[test]
-fn what_is_missing_is_named_where_it_is_the_authority() {
-    let error = || kube::Error::RustlsTls(RustlsTlsError::AddRootCertificate("nothing there".into()));
-    let mut config = config("https://api.example:6443");
-    let told = failed(&config, &error()).to_string();
-    for part in ["https://api.example:6443", "nothing there", "certificate-authority-data", "SSL_CERT_FILE"] {
-        assert!(told.contains(part), "{part} in {told}");
-    }
-    config.root_cert = Some(vec![vec![1]]);
-    let told = failed(&config, &error()).to_string();
-    assert!(told.starts_with("the cluster's configuration cannot be used"), "{told}");
+    std::fs::remove_file(&path).expect("the file");
 }

@@ -15,6 +15,7 @@ pub(crate) use crate::deployment::{Deployment, kind_and_group};
 use crate::failure::Failure;
 use crate::migrate::unfinished;
 use crate::name::Named;
+use crate::reach::contact::Contact;
 use crate::reach::{self, Reached};
 
 /// What to do about rollwright.dev's name when the object is of the other one.
@@ -30,6 +31,7 @@ pub(crate) struct Cluster {
     pub(crate) namespace: String,
     /// Which server, and by what it was chosen.
     server: String,
+    contact: Contact,
 }
 
 /// What the server sent, whole.
@@ -57,18 +59,26 @@ fn deployments_of(flavour: Flavour) -> ApiResource {
 impl Cluster {
     /// Connects as kubectl would.
     pub(crate) async fn connect(connection: &Connection) -> Result<Self, Failure> {
-        let Reached { client, namespace, server } = reach::reach(connection).await?;
-        Ok(Self { client, namespace, server })
+        let Reached { client, namespace, server, contact } = reach::reach(connection).await?;
+        Ok(Self { client, namespace, server, contact })
     }
 
     /// A cluster that a client leads to already.
     pub(crate) fn of(client: Client, namespace: &str) -> Self {
-        Self { client, namespace: namespace.to_owned(), server: "the API server".to_owned() }
+        let server = "the API server".to_owned();
+        Self { client, namespace: namespace.to_owned(), server, contact: Contact::default() }
     }
 
     /// What to print when the time is over before the first answer.
     pub(crate) fn unanswered(&self) -> String {
         format!("{} has not answered", self.server)
+    }
+
+    /// What to print when the time of a wait is over and the server serves nothing; `None` if it does.
+    pub(crate) fn lost(&self) -> Option<String> {
+        let lost = self.contact.lost_for()?.as_secs();
+        let server = &self.server;
+        Some(format!("{server} has served no request for {lost}s, so how the rollout stands is unknown"))
     }
 
     /// What a command waits for that waits for nothing else.

@@ -76,8 +76,6 @@ impl Code {
                 401 | 403 | 502..=504 => Self::NoAccess,
                 _ => Self::Failed,
             },
-            // An answer came, and it is not what the API promises.
-            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => Self::Failed,
             _ => Self::NoAccess,
         }
     }
@@ -131,6 +129,6 @@ mod tests {
         let broken = kube::Error::Service(Box::from("connection refused"));
         assert_eq!(Code::of(&broken), Code::NoAccess);
         let garbled = serde_json::from_str::<u8>("no").map_err(kube::Error::SerdeError);
-        assert_eq!(garbled.map_err(|error| Code::of(&error)), Err(Code::Failed));
+        assert_eq!(garbled.map_err(|error| Code::of(&error)), Err(Code::NoAccess));
     }
 }

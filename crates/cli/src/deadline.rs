@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
+use crate::code::Code;
 use crate::failure::Failure;
 
 /// When the time is over.
@@ -29,13 +30,13 @@ impl Deadline {
         }
     }
 
-    /// The same, with a failure that names what is left undone.
+    /// The same for an answer of the server; without it, this is known.
     pub(crate) async fn hold_or<T>(
         self,
-        left: &str,
-        work: impl Future<Output = Result<T, Failure>>,
+        known: &str,
+        answer: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        self.hold(work).await.unwrap_or_else(|| Err(self.late(left)))
+        self.hold(answer).await.unwrap_or_else(|| Err(self.unserved(known)))
     }
 
     /// Whether the time is over.
@@ -45,6 +46,15 @@ impl Deadline {
 
     /// The failure when the time is over, with what is left undone.
     pub(crate) fn late(self, left: &str) -> Failure {
-        Failure::Late(format!("timed out after {:?}; {left}", self.timeout))
+        Failure::Late(self.words(left))
+    }
+
+    /// The same where the server did not serve what was asked.
+    pub(crate) fn unserved(self, known: &str) -> Failure {
+        Failure::Request { code: Code::NoAccess, message: self.words(known) }
+    }
+
+    fn words(self, more: &str) -> String {
+        format!("timed out after {:?}; {more}", self.timeout)
     }
 }

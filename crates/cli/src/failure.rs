@@ -9,12 +9,18 @@ use crate::terminal::clean;
 /// As much as anybody reads of a page that a proxy sends.
 const WORDS_MAX: usize = 200;
 
+/// What to do where the server knows no user.
+const ANONYMOUS: &str = "; the request had no credentials: choose a user that has some with --user or --context, or \
+                         give --token";
+
 /// Why a verb ended early; each text names the next step.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
-    #[error("no kubeconfig can be used: {0}; name one with --kubeconfig or $KUBECONFIG")]
+    #[error(
+        "the kubeconfig cannot be used: {0}; correct it, or name another with --kubeconfig or $KUBECONFIG"
+    )]
     Config(String),
     #[error("deployment \"{name}\" not found in namespace \"{namespace}\"{hint}")]
     NotFound { name: String, namespace: String, hint: String },
@@ -95,7 +101,9 @@ impl From<&kube::Error> for Failure {
         let message = match error {
             // A proxy may answer 403 too; only the API server gives the reason.
             kube::Error::Api(status) if status.code == 403 && status.reason == "Forbidden" => {
-                return Self::Forbidden(status.message.clone());
+                let is_nobody = status.message.contains("\"system:anonymous\"");
+                let hint = if is_nobody { ANONYMOUS } else { "" };
+                return Self::Forbidden(format!("{}{hint}", status.message));
             }
             kube::Error::Api(status) => words(status),
             other => explain(other),

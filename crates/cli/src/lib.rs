@@ -68,6 +68,7 @@ pub use args::Arguments;
 pub use code::Code;
 pub use failure::explain;
 pub use lint::{LintArguments, LintError, Verdict, lint};
+pub use reach::configure;
 pub use terminal::visible;
 
 /// Carries out a command line, and returns how the process ends.

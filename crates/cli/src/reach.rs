@@ -1,28 +1,33 @@
 //! How the cluster is reached: by which kubeconfig and which flags, and with how much patience.
 
 mod address;
+pub(crate) mod contact;
 pub(crate) mod kubeconfig;
 mod patience;
 #[cfg(test)]
 mod tests;
 pub(crate) mod unserved;
+mod unusable;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use http::HeaderValue;
-use kube::config::KubeConfigOptions;
+use kube::config::{AuthInfo, KubeConfigOptions};
 use kube::{Client, Config};
 use serde_json::Value;
 use tower::Layer as _;
 
 use crate::args::connection::Connection;
-use crate::code::Code;
 use crate::failure::{Failure, explain};
 use crate::name;
 use crate::request_log::{self, RequestLog};
+use crate::terminal::tell;
+use contact::Contact;
 use kubeconfig::Source;
-use patience::Patience;
+use patience::{Patience, TELL_AFTER};
 use unserved::Place;
+use unusable::Used;
 
 /// A cluster that is reached as by kubectl.
 pub(crate) struct Reached {
@@ -30,36 +35,73 @@ pub(crate) struct Reached {
     pub(crate) namespace: String,
     /// Which server, and by what it was chosen.
     pub(crate) server: String,
+    pub(crate) contact: Contact,
 }
 
 /// Finds out, from flags and kubeconfig, how the cluster is reached; asks it nothing.
 pub(crate) async fn reach(connection: &Connection) -> Result<Reached, Failure> {
     let source = kubeconfig::read(connection.kubeconfig.as_deref())?;
-    let (config, place) = config(source, connection).await?;
+    let (config, used) = config(source, connection).await?;
     let namespace = name::of_namespace(&config.default_namespace)?.to_owned();
-    let is_without_authority = config.root_cert.is_none();
+    let origin = match (&connection.server, &used.context) {
+        (Some(_), _) => "given by --server".to_owned(),
+        (None, Some(context)) => format!("kubeconfig {}, context {context}", used.files),
+        (None, None) => format!("kubeconfig {}", used.files),
+    };
+    let values = [&config.auth_info, &AuthInfo::default()].map(|user| serde_json::to_value(user).ok());
+    let is_bare = values[0] == values[1];
+    let place = Place {
+        server: config.cluster_url.to_string().trim_end_matches('/').to_owned(),
+        origin,
+        user: used
+            .user
+            .clone()
+            .filter(|_| connection.token.is_none())
+            .map(|user| if is_bare { format!("{user} (the kubeconfig has none)") } else { user }),
+    };
     let server = place.to_string();
-    let inner = Client::try_from(config).map_err(|error| failed(is_without_authority, &server, &error))?;
+    let inner = client(config, &used).await?;
     let log = RequestLog { server: place.server.clone() };
     let patience = Patience::new(inner, Arc::new(place), connection.request_timeout);
+    let contact = patience.contact.clone();
     let service = tower::service_fn(move |request| patience.clone().send(request));
     let client = if connection.verbosity >= request_log::REQUESTS {
         Client::new(log.layer(service), namespace.clone())
     } else {
         Client::new(service, namespace.clone())
     };
-    Ok(Reached { client, namespace, server })
+    Ok(Reached { client, namespace, server, contact })
 }
 
-async fn config(source: Source, connection: &Connection) -> Result<(Config, Place), Failure> {
-    let files = source.files.clone();
-    let chosen = source.choose(connection)?;
-    let config = Config::from_custom_kubeconfig(chosen.kubeconfig, &KubeConfigOptions::default()).await;
-    let mut config = config.map_err(|error| Failure::Config(explain(&error)))?;
+/// How a kubeconfig leads to a cluster, for who makes clients of it; an error names the file, the field, and the
+/// fix.
+///
+/// # Errors
+///
+/// Clients of this configuration could not be made.
+pub async fn configure(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, String> {
+    let (kubeconfig, context) = (kubeconfig.map(Path::to_owned), context.map(str::to_owned));
+    let connection = Connection { kubeconfig, context, ..Connection::default() };
+    let configured = async {
+        let source = kubeconfig::read(connection.kubeconfig.as_deref())?;
+        let (config, used) = config(source, &connection).await?;
+        client(config.clone(), &used).await?;
+        Ok(config)
+    };
+    configured.await.map_err(|failure: Failure| failure.to_string())
+}
+
+async fn config(source: Source, connection: &Connection) -> Result<(Config, Used), Failure> {
+    let (kubeconfig, used) = source.choose(connection)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    let mut config = config.map_err(|error| Failure::Config(used.wrong_field(&error)))?;
     if let Some(token) = &connection.token {
-        config.auth_info = kube::config::AuthInfo { token: Some(token.clone().into()), ..Default::default() };
+        config.auth_info = AuthInfo { token: Some(token.clone().into()), ..Default::default() };
     }
-    check_headers(connection, &config, &files)?;
+    if config.root_cert.as_ref().is_some_and(Vec::is_empty) {
+        return Err(Failure::Config(used.no_certificate()));
+    }
+    check_headers(connection, &config, &used.files)?;
     config.accept_invalid_certs |= connection.insecure_skip_tls_verify;
     spare_certificates(&mut config);
     if connection.as_user.is_some() {
@@ -73,14 +115,23 @@ async fn config(source: Source, connection: &Connection) -> Result<(Config, Plac
     }
     config.default_retry = false;
     config.connect_timeout = None;
-    let origin = match (&connection.server, &chosen.context) {
-        (Some(_), _) => "given by --server".to_owned(),
-        (None, Some(context)) => format!("kubeconfig {files}, context {context}"),
-        (None, None) => format!("kubeconfig {files}"),
+    Ok((config, used))
+}
+
+/// A plugin may run for it, which waits for the user or for a network of its own.
+async fn client(config: Config, used: &Used) -> Result<Client, Failure> {
+    let own = config.clone();
+    let mut made = tokio::task::spawn_blocking(|| Client::try_from(own));
+    let in_time = tokio::time::timeout(TELL_AFTER, &mut made).await;
+    if let (Err(_), Some(plugin)) = (&in_time, used.plugin(&config)) {
+        tell(&format!("waiting for the {plugin}"));
+    }
+    let made = match in_time {
+        Ok(made) => made,
+        Err(_) => made.await,
     };
-    let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-    let user = chosen.user.filter(|_| connection.token.is_none());
-    Ok((config, Place { server, origin, user }))
+    let made = made.map_err(|error| Failure::Config(explain(&error)))?;
+    made.map_err(|error| used.no_client(&config, &error))
 }
 
 /// The client looks for the system's certificates whenever it is given none, and fails if there are
@@ -106,24 +157,4 @@ fn check_headers(connection: &Connection, config: &Config, files: &str) -> Resul
         return Ok(());
     }
     Err(Failure::Config(format!("a token in {files} must be one line, without control characters")))
-}
-
-fn failed(is_without_authority: bool, server: &str, error: &kube::Error) -> Failure {
-    let cause = explain(error);
-    match error {
-        kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_))
-            if is_without_authority =>
-        {
-            Failure::Config(format!(
-                "the server cannot be verified: the kubeconfig names no certificate authority for its \
-                 cluster, and this machine has no certificates of its own ({cause}). Put \
-                 certificate-authority or certificate-authority-data into the kubeconfig, or name a file \
-                 of certificates by SSL_CERT_FILE"
-            ))
-        }
-        _ => {
-            let message = format!("cannot connect to {server}: {cause}");
-            Failure::Request { code: Code::NoAccess, message }
-        }
-    }
 }

@@ -8,6 +8,9 @@ use crate::cluster::{Cluster, Deployment};
 use crate::signs;
 use crate::tree::Tree;
 
+/// How long a watch lasts before the next one.
+const WATCH_SECONDS: u32 = 30;
+
 /// The tree of what was read; asks for the controller where the last change or request has no outcome yet.
 pub(crate) async fn grown(
     cluster: &Cluster,
@@ -24,10 +27,16 @@ pub(crate) async fn grown(
     tree
 }
 
+/// A watch that the server ends soon: when the client begins the next one, it notices a connection that was lost
+/// without a sign.
+pub(crate) fn watch_config() -> watcher::Config {
+    watcher::Config::default().timeout(WATCH_SECONDS)
+}
+
 /// An item for each change of a Deployment or of its pods.
 pub(crate) fn changes(cluster: &Cluster, deployment: &Deployment) -> impl Stream<Item = ()> + use<> {
-    let of_deployment = watcher::Config::default().fields(&format!("metadata.name={}", deployment.name()));
-    let of_pods = watcher::Config::default().labels(&cluster.selector_of(deployment));
+    let of_deployment = watch_config().fields(&format!("metadata.name={}", deployment.name()));
+    let of_pods = watch_config().labels(&cluster.selector_of(deployment));
     let deployments = watcher(cluster.deployments(deployment.flavour), of_deployment).default_backoff();
     let pods = watcher(cluster.pods(), of_pods).default_backoff();
     stream::select(deployments.map(|_| ()), pods.map(|_| ()))

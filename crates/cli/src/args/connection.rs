@@ -8,7 +8,7 @@ use clap::Args;
 use super::time::time;
 
 /// How to reach the cluster; the names are kubectl's.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct Connection {
     /// Path to a kubeconfig [default: $KUBECONFIG or ~/.kube/config].

@@ -19,6 +19,7 @@ use crate::args::ListArguments;
 use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
 use crate::failure::{Failure, explain};
+use crate::watched::watch_config;
 
 /// What happens to the Deployments of one of the APIs.
 pub(crate) enum Change {
@@ -38,7 +39,7 @@ pub(crate) fn changes(cluster: &Cluster, arguments: &ListArguments) -> impl Stre
         } else {
             cluster.deployments(flavour)
         };
-        let mut config = watcher::Config::default();
+        let mut config = watch_config();
         if let Some(selector) = &arguments.selector {
             config = config.labels(selector);
         }

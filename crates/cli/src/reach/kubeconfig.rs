@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError, NamedCluster, NamedContext};
 
 use super::address;
+use super::unusable::{Used, unreadable};
 use crate::args::connection::Connection;
-use crate::failure::{Failure, explain};
+use crate::failure::Failure;
 
 /// A kubeconfig, and where it is from.
 #[derive(Debug)]
@@ -19,19 +20,12 @@ pub(crate) struct Source {
     pub(super) files: String,
 }
 
-/// A kubeconfig in which the current context is the one to use, and has a server.
-pub(super) struct Chosen {
-    pub(super) kubeconfig: Kubeconfig,
-    /// The name of the context, unless none was needed.
-    pub(super) context: Option<String>,
-    pub(super) user: Option<String>,
-}
-
 /// Reads the file that was named, or else those of `$KUBECONFIG` or the default one, as far as they exist.
 pub(crate) fn read(named: Option<&Path>) -> Result<Source, Failure> {
     match named {
         Some(path) => {
-            let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unreadable(path, &error))?;
+            let kubeconfig =
+                Kubeconfig::read_from(path).map_err(|error| Failure::Config(unreadable(path, &error)))?;
             Ok(Source { kubeconfig, files: path.display().to_string() })
         }
         None => merged(&paths(std::env::var_os("KUBECONFIG").as_deref())),
@@ -53,21 +47,18 @@ fn merged(paths: &[PathBuf]) -> Result<Source, Failure> {
     for path in paths {
         kubeconfig = match Kubeconfig::read_from(path) {
             Err(KubeconfigError::ReadConfig(error, _)) if error.kind() == ErrorKind::NotFound => kubeconfig,
-            read => read.and_then(|next| kubeconfig.merge(next)).map_err(|error| unreadable(path, &error))?,
+            read => read
+                .and_then(|next| kubeconfig.merge(next))
+                .map_err(|error| Failure::Config(unreadable(path, &error)))?,
         };
     }
     let files: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     Ok(Source { kubeconfig, files: files.join(":") })
 }
 
-fn unreadable(path: &Path, error: &KubeconfigError) -> Failure {
-    let (path, cause) = (path.display().to_string(), explain(error));
-    Failure::Config(if cause.contains(&path) { cause } else { format!("{path}: {cause}") })
-}
-
 impl Source {
-    /// Makes the context that the flags and the kubeconfig name the current one.
-    pub(super) fn choose(mut self, connection: &Connection) -> Result<Chosen, Failure> {
+    /// Makes the context that the flags and the kubeconfig name the current one, and gives it a server.
+    pub(super) fn choose(mut self, connection: &Connection) -> Result<(Kubeconfig, Used), Failure> {
         let given = |flag: &Option<String>| flag.clone().filter(|name| !name.is_empty());
         let wanted = given(&connection.context);
         if let Some(wanted) = &wanted {
@@ -86,15 +77,24 @@ impl Source {
         }
         let mut cluster = self.cluster(context_name.as_deref(), &context, connection)?;
         let user = context.user.clone().filter(|name| !name.is_empty());
+        let is_known = |user: &String| self.kubeconfig.auth_infos.iter().any(|it| it.name == *user);
+        if let Some(user) = user.as_ref().filter(|user| connection.token.is_none() && !is_known(user)) {
+            let context = context_name.as_deref().unwrap_or_default();
+            return Err(Failure::Config(format!(
+                "{} has no user \"{user}\", which its context \"{context}\" names",
+                self.files
+            )));
+        }
         let has_certificates = self.has_certificates(&cluster, user.as_deref(), connection);
-        cluster.server = Some(self.server(&cluster, connection, has_certificates)?);
+        cluster.server = Some(self.server((&context.cluster, &cluster), connection, has_certificates)?);
         // The library looks contexts and clusters up by their names.
         let chosen = context_name.clone().unwrap_or_default();
         let (name, other) = (context.cluster.clone(), BTreeMap::new());
+        let used = Used { files: self.files, context: context_name, cluster: name.clone(), user };
         self.kubeconfig.clusters = vec![NamedCluster { name, cluster: Some(cluster), other: other.clone() }];
         self.kubeconfig.contexts = vec![NamedContext { name: chosen.clone(), context: Some(context), other }];
         self.kubeconfig.current_context = Some(chosen);
-        Ok(Chosen { kubeconfig: self.kubeconfig, context: context_name, user })
+        Ok((self.kubeconfig, used))
     }
 
     /// Refuses a name that a flag gave and the kubeconfig does not have.
@@ -141,7 +141,7 @@ impl Source {
             )),
             None => Failure::Config(format!(
                 "{} does not exist or has no current context; choose one with --context or kubectl config \
-                 use-context, or give --server",
+                 use-context",
                 self.files
             )),
         })
@@ -161,7 +161,7 @@ impl Source {
 
     fn server(
         &self,
-        cluster: &Cluster,
+        (cluster_name, cluster): (&str, &Cluster),
         connection: &Connection,
         has_certificates: bool,
     ) -> Result<String, Failure> {
@@ -173,7 +173,8 @@ impl Source {
         let given = cluster.server.as_deref().unwrap_or_default();
         let uri = address::parse(given, has_certificates);
         let wrong = || {
-            Failure::Config(format!("{}: server \"{given}\" of the cluster {}", self.files, address::FORM))
+            let (files, name, form) = (&self.files, cluster_name, address::FORM);
+            Failure::Config(format!("server \"{given}\" of cluster \"{name}\" in {files} {form}"))
         };
         Ok(uri.ok_or_else(wrong)?.to_string())
     }

@@ -12,9 +12,10 @@ use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
 use kube::core::Status;
-use serde::de::IgnoredAny;
+use serde::Deserialize;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
+use super::contact::Contact;
 use super::unserved::{Cause, Place, Unserved, tries};
 use crate::terminal::{clean, tell};
 
@@ -25,7 +26,7 @@ const WRITE_SILENCE_MAX: Duration = Duration::from_secs(40);
 /// Before the second and the third try.
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(750)];
 /// When the user learns what is awaited, and how often again.
-const TELL_AFTER: Duration = Duration::from_secs(1);
+pub(super) const TELL_AFTER: Duration = Duration::from_secs(1);
 const TELL_AGAIN: Duration = Duration::from_secs(10);
 /// As much as anybody reads of a page that is no answer of an API server.
 const WORDS_MAX: usize = 200;
@@ -38,6 +39,7 @@ pub(super) struct Patience {
     /// What the user wants as limit for a request; zero is no limit.
     limit: Option<Duration>,
     told: Arc<Mutex<Option<Instant>>>,
+    pub(super) contact: Contact,
 }
 
 /// What a request is for.
@@ -100,11 +102,18 @@ impl Limit {
 
 impl Patience {
     pub(super) fn new(client: Client, place: Arc<Place>, limit: Option<Duration>) -> Self {
-        Self { client, place, limit, told: Arc::default() }
+        Self { client, place, limit, told: Arc::default(), contact: Contact::default() }
     }
 
     /// Sends a request, again if need be and if that is safe.
     pub(super) async fn send(self, request: Request<Body>) -> Result<Response<Body>, Unserved> {
+        self.contact.asks();
+        let answer = self.send_patiently(request).await;
+        self.contact.ends(answer.is_ok());
+        answer
+    }
+
+    async fn send_patiently(&self, request: Request<Body>) -> Result<Response<Body>, Unserved> {
         let (kind, begun) = (Kind::of(&request), Instant::now());
         let limit = Limit::of(self.limit, kind);
         let (head, body) = request.into_parts();
@@ -172,7 +181,10 @@ impl Patience {
                 Some(Cause::Refused { status, .. }) => format!("; the last answer was {status}"),
                 _ => String::new(),
             };
-            tell(&format!("waiting for {} to answer, tried {}{refused}", self.place.server, tries(tried)));
+            // Requests one after the other make one wait.
+            let lost = self.contact.lost_for().unwrap_or_default().max(begun.elapsed()).as_secs();
+            let (server, tried) = (&self.place.server, tries(tried));
+            tell(&format!("waiting for {server} to answer for {lost}s, tried {tried}{refused}"));
             *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
     }
@@ -213,21 +225,32 @@ fn gone(mut answer: Response<Vec<u8>>) -> Response<Body> {
 /// What is wrong with an answer, if a verb cannot work with it.
 fn refusal(answer: &Response<Vec<u8>>) -> Option<Cause> {
     let (status, body) = (answer.status(), answer.body());
-    let json = serde_json::from_slice::<IgnoredAny>(body);
+    let typed = serde_json::from_slice::<Typed>(body);
     match status.as_u16() {
         401 | 429 | 502..=504 => {
             let after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
             let retry_after = after.map(Duration::from_secs);
             Some(Cause::Refused { status, message: message(body), retry_after })
         }
-        200..=299 => json.err().map(|error| Cause::Garbled(error.to_string())),
         300..=399 => Some(Cause::Garbled(status.to_string())),
         // An API server has these words for a path that it does not serve.
-        404 if json.is_err() && !body.starts_with(b"404 page not found") => {
-            Some(Cause::Garbled(format!("{status}: {}", message(body))))
-        }
-        _ => None,
+        404 if body.starts_with(b"404 page not found") => None,
+        500..=599 if !body.starts_with(b"<") => None,
+        _ => typed.err().map(|error| foreign(status, body, &error)),
     }
+}
+
+/// What every object of the API has, a refusal too.
+#[derive(Deserialize)]
+struct Typed {
+    #[expect(dead_code, reason = "that it is there is enough")]
+    kind: String,
+}
+
+/// What something else than an API server answers.
+fn foreign(status: StatusCode, body: &[u8], error: &serde_json::Error) -> Cause {
+    let words = if body.starts_with(b"{") { error.to_string() } else { message(body) };
+    Cause::Garbled(format!("{status}: {words}"))
 }
 
 /// The server's own words, or the beginning of what a proxy sends.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use http::StatusCode;
 use hyper_util::client::legacy;
 
+use super::unusable::without_credentials;
 use crate::code::Code;
 use crate::failure::explain;
 
@@ -34,6 +35,8 @@ pub(super) enum Cause {
     Silence(Duration),
     /// There was no connection, or it broke.
     Broken { words: String, was_open: bool },
+    /// There are no credentials, so nothing was sent.
+    Unsigned(String),
     /// The server, or a proxy before it, answers only that it cannot.
     Refused { status: StatusCode, message: String, retry_after: Option<Duration> },
     /// An API server does not answer so.
@@ -62,10 +65,8 @@ impl Unserved {
     /// How the process ends for it.
     pub(crate) fn code(&self) -> Code {
         match &self.cause {
-            Cause::Silence(_) | Cause::Broken { .. } => Code::NoAccess,
             Cause::Refused { status, .. } if *status == StatusCode::TOO_MANY_REQUESTS => Code::Failed,
-            Cause::Refused { .. } => Code::NoAccess,
-            Cause::Garbled(_) => Code::Failed,
+            _ => Code::NoAccess,
         }
     }
 
@@ -81,6 +82,7 @@ impl Unserved {
             Cause::Silence(_) | Cause::Garbled(_) => true,
             Cause::Broken { was_open, .. } => *was_open,
             Cause::Refused { status, .. } => !is_refused_early(*status),
+            Cause::Unsigned(_) => false,
         };
         self.is_write && was_sent
     }
@@ -94,6 +96,9 @@ impl Cause {
             kube::Error::HyperError(inner) => inner,
             other => other,
         };
+        if let Some(error) = inner.downcast_ref() {
+            return Self::Unsigned(without_credentials(error));
+        }
         let transport = inner.downcast_ref::<legacy::Error>();
         let was_open = transport.is_some_and(|transport| !transport.is_connect());
         // The outermost layer of the transport only repeats that it failed.
@@ -117,7 +122,8 @@ fn words(error: &(dyn std::error::Error + 'static)) -> String {
 
 impl fmt::Display for Unserved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (place, user) = (&self.place, &self.place.user);
+        let place = &self.place;
+        let user = place.user.as_ref().map_or_else(String::new, |user| format!(" of user {user}"));
         match &self.cause {
             Cause::Silence(limit) => write!(
                 f,
@@ -129,8 +135,12 @@ impl fmt::Display for Unserved {
                 "cannot reach {place}: {words}; is the server running, and is this the right context? kubectl \
                  config get-contexts lists all"
             ),
+            Cause::Unsigned(words) => write!(
+                f,
+                "no credentials{user} for {place}: {words}; log in again, or choose others with --user, --context, \
+                 or --token"
+            ),
             Cause::Refused { status, message, .. } if *status == StatusCode::UNAUTHORIZED => {
-                let user = user.as_ref().map_or_else(String::new, |user| format!(" of user {user}"));
                 let message = if message.is_empty() { "Unauthorized" } else { message };
                 write!(
                     f,
@@ -146,7 +156,8 @@ impl fmt::Display for Unserved {
             }
             Cause::Garbled(words) => write!(
                 f,
-                "{place} does not answer as a Kubernetes API server does ({words}); is this the right address?"
+                "{place} does not answer as a Kubernetes API server does ({words}); is this the right \
+                 address, or does a proxy answer instead?"
             ),
         }?;
         if self.is_unclear() {

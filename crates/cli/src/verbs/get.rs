@@ -11,12 +11,11 @@ use crate::code::Code;
 use crate::failure::Failure;
 use crate::live;
 use crate::output::{document, event, print};
+use crate::reach::contact::Interruption;
 use crate::reported;
 use crate::rollout::Phase;
 use crate::signs::LOOK_AGAIN;
-use crate::terminal::tell;
 use crate::tree::Tree;
-use crate::verbs::status::interrupted;
 use crate::verbs::subject::Subject;
 use crate::watched::{changes, grown};
 
@@ -66,7 +65,7 @@ fn show(tree: &Tree, arguments: &GetArguments) -> Result<(), Failure> {
 /// Shows the tree again at every change; the exit codes are those of `status`.
 async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> Result<Code, Failure> {
     let mut changes = Box::pin(changes(cluster, &tree.deployment).ready_chunks(64));
-    let mut last = None;
+    let (mut last, mut interruption) = (None, Interruption::default());
     loop {
         if last.as_ref() != Some(&tree.rollout) {
             show(&tree, arguments)?;
@@ -86,20 +85,28 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
         if let Ok(None) = tokio::time::timeout(patience, changes.next()).await {
             return Err(Failure::Rollout("the watch has ended; try again".to_owned()));
         }
-        tree = read_again(cluster, &tree, arguments.revisions).await?;
+        tree = read_again(cluster, &tree, arguments.revisions, &mut interruption).await?;
     }
 }
 
 /// The tree as it is now; a failure that may pass does not end the watch.
-async fn read_again(cluster: &Cluster, tree: &Tree, revisions: usize) -> Result<Tree, Failure> {
+async fn read_again(
+    cluster: &Cluster,
+    tree: &Tree,
+    revisions: usize,
+    interruption: &mut Interruption,
+) -> Result<Tree, Failure> {
     loop {
         let failure = match cluster.read_again(&tree.deployment).await {
             Ok(deployment) => read(cluster, deployment, revisions).await,
             Err(failure) => Err(failure),
         };
         match failure {
-            Err(failure) if failure.is_temporary() => tell(&interrupted(&failure)),
-            read => return read,
+            Err(failure) if failure.is_temporary() => interruption.note(&failure),
+            read => {
+                interruption.end();
+                return read;
+            }
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }

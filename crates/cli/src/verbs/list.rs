@@ -17,6 +17,7 @@ use crate::images;
 use crate::live::{self, Change};
 use crate::output::{document, event, print};
 use crate::pinned;
+use crate::reach::contact::Interruption;
 use crate::rollout;
 use crate::state;
 use crate::table::{age, line, table};
@@ -63,7 +64,7 @@ const FLAVOURS: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
 async fn follow(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Failure> {
     let (format, shape) = (arguments.output.document(), Shape::of(arguments));
     let mut rows = BTreeMap::new();
-    let mut whole = BTreeSet::new();
+    let (mut whole, mut interruption) = (BTreeSet::new(), Interruption::default());
     let mut changes = Box::pin(live::changes(cluster, arguments));
     while let Some(change) = changes.next().await {
         let was_whole = whole.len() == FLAVOURS.len();
@@ -91,9 +92,7 @@ async fn follow(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Fa
                 }
             }
             Change::Lost(_, failure @ Failure::Forbidden(_)) => return Err(failure),
-            Change::Lost(_, why) => {
-                tell(&format!("the watch was interrupted and is tried again: {why}"));
-            }
+            Change::Lost(_, why) => interruption.note(&why),
         }
     }
     Err(Failure::Rollout("the watch has ended; try again".to_owned()))

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::history::{Revision, revisions};
 use crate::output::{Drawn, document, is_lively, print};
 use crate::pinned;
+use crate::reach::contact::Interruption;
 use crate::reach::unserved::Unserved;
 use crate::reported;
 use crate::requests;
@@ -27,6 +28,7 @@ use crate::signs::{self, LOOK_AGAIN};
 use crate::terminal::tell;
 use crate::tree::counts_document;
 use crate::verbs::subject::Subject;
+use crate::watched::watch_config;
 
 /// What is left undone when the time is over.
 const UNFINISHED: &str = "the rollout has not ended";
@@ -190,11 +192,13 @@ pub(crate) async fn wait(
     deadline: Deadline,
     lines: &mut Lines,
 ) -> Result<Code, Failure> {
-    let ended = follow(cluster, deployment, goal, lines);
-    let ended = deadline.hold_or(UNFINISHED, ended).await;
-    if matches!(ended, Err(Failure::Late(_))) {
-        lines.mark(Code::Unfinished);
-    }
+    let ended = deadline.hold(follow(cluster, deployment, goal, lines)).await;
+    let ended = ended.unwrap_or_else(|| {
+        // What was read last may be over.
+        let late = cluster.lost().map_or_else(|| deadline.late(UNFINISHED), |lost| deadline.unserved(&lost));
+        lines.mark(late.code());
+        Err(late)
+    });
     lines.end()?;
     ended
 }
@@ -206,13 +210,20 @@ async fn follow(
     lines: &mut Lines,
 ) -> Result<Code, Failure> {
     let (flavour, name, uid) = (deployment.flavour, deployment.name(), deployment.text("/metadata/uid"));
-    let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let config = watch_config().fields(&format!("metadata.name={name}"));
     let mut events = Box::pin(watch(cluster.deployments(flavour), config).default_backoff());
-    let (mut is_listed, mut last) = (false, None);
+    let (mut is_listed, mut last, mut interruption) = (false, None, Interruption::default());
     loop {
         match tokio::time::timeout(LOOK_AGAIN, events.next()).await {
-            Ok(Some(event)) => match shown(event, &mut is_listed, name)? {
-                Some(object) => last = Some(Deployment { flavour, body: body(object) }),
+            Ok(Some(Err(error))) => {
+                interruption.note(&passing(&error)?);
+                continue;
+            }
+            Ok(Some(Ok(event))) => match shown(event, &mut is_listed, name)? {
+                Some(object) => {
+                    interruption.end();
+                    last = Some(Deployment { flavour, body: body(object) });
+                }
                 None => continue,
             },
             Ok(None) => return Err(Failure::Rollout("the watch has ended; try again".to_owned())),
@@ -225,7 +236,7 @@ async fn follow(
         }
         let stand = match Stand::find(cluster, now, goal).await {
             Err(failure) if failure.is_temporary() => {
-                tell(&interrupted(&failure));
+                interruption.note(&failure);
                 continue;
             }
             stand => stand?,
@@ -239,41 +250,35 @@ async fn follow(
 
 /// The Deployment that an event shows, if it shows one; a failure once the Deployment is gone.
 fn shown(
-    event: watcher::Result<Event<DynamicObject>>,
+    event: Event<DynamicObject>,
     is_listed: &mut bool,
     name: &str,
 ) -> Result<Option<DynamicObject>, Failure> {
     let gone = || Failure::Missing(format!("deployment \"{name}\" was deleted"));
     match event {
-        Ok(Event::Init) => *is_listed = false,
-        Ok(Event::InitApply(object) | Event::Apply(object)) => {
+        Event::Init => *is_listed = false,
+        Event::InitApply(object) | Event::Apply(object) => {
             *is_listed = true;
             return Ok(Some(object));
         }
-        Ok(Event::InitDone) if *is_listed => {}
-        Ok(Event::InitDone | Event::Delete(_)) => return Err(gone()),
-        Err(error) => give_up(&error)?,
+        Event::InitDone if *is_listed => {}
+        Event::InitDone | Event::Delete(_) => return Err(gone()),
     }
     Ok(None)
 }
 
-/// Errors that do not go away by waiting end the command; others are tried again.
-fn give_up(error: &watcher::Error) -> Result<(), Failure> {
-    let failure = match error {
+/// The failure of a watch that is tried again. One that does not go away by waiting ends the command.
+fn passing(error: &watcher::Error) -> Result<Failure, Failure> {
+    match error {
         watcher::Error::InitialListFailed(cause)
         | watcher::Error::WatchStartFailed(cause)
         | watcher::Error::WatchFailed(cause) => {
             let failure = Failure::from(cause);
-            if is_final(cause) {
-                return Err(failure);
-            }
-            failure
+            if is_final(cause) { Err(failure) } else { Ok(failure) }
         }
-        watcher::Error::WatchError(status) => Failure::from(kube::Error::Api(status.clone())),
-        watcher::Error::NoResourceVersion => Failure::Rollout(error.to_string()),
-    };
-    tell(&interrupted(&failure));
-    Ok(())
+        watcher::Error::WatchError(status) => Ok(Failure::from(kube::Error::Api(status.clone()))),
+        watcher::Error::NoResourceVersion => Ok(Failure::Rollout(error.to_string())),
+    }
 }
 
 fn is_final(cause: &kube::Error) -> bool {
@@ -281,11 +286,6 @@ fn is_final(cause: &kube::Error) -> bool {
         kube::Error::Api(status) => matches!(status.code, 403 | 404),
         other => Unserved::within(other).is_some_and(|unserved| !unserved.is_temporary()),
     }
-}
-
-/// What to print where a failure does not end a watch.
-pub(crate) fn interrupted(failure: &Failure) -> String {
-    format!("the watch was interrupted and is tried again: {failure}")
 }
 
 /// What is printed while waiting: a bar on a terminal, elsewhere a line per change.

@@ -1,6 +1,6 @@
 //! Servers that are broken, each in another way, on a real port.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::server::{Act, Server, answer, object, refusal};
 use super::*;
@@ -33,6 +33,12 @@ fn refusals() -> Vec<Case> {
             &["SERVER (kubeconfig FILE, context ours)", "of user ann: token has expired", "--token"],
         ),
         case(refusal(403, "", "Forbidden", "no, ann"), 1, Code::NoAccess, &["no, ann"]),
+        case(
+            refusal(403, "", "Forbidden", "User \"system:anonymous\" cannot list"),
+            1,
+            Code::NoAccess,
+            &["cannot list; the request had no credentials", "--user"],
+        ),
         case(refusal(409, "", "Conflict", "changed"), 1, Code::Failed, &["changed"]),
         case(
             refusal(410, "", "Expired", "too old resource version"),
@@ -87,15 +93,55 @@ fn nonsense() -> Vec<Case> {
         ),
         case(Act::Send(HEAD.to_owned()), 1, Code::NoAccess, &["cannot reach SERVER", "end of file"]),
         case(Act::Send("SSH-2.0-OpenSSH_9.9\r\n".to_owned()), 1, Code::NoAccess, &["cannot reach SERVER"]),
-        case(answer("200 OK", "", "<html>hello"), 1, Code::Failed, &["SERVER", "is this the right address?"]),
-        case(answer("200 OK", "", "{\"kind\": "), 1, Code::Failed, &["SERVER", "EOF while parsing"]),
+        case(
+            answer("200 OK", "", "<html>hello"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "200 OK: <html>hello", "is this the right address, or does a proxy answer"],
+        ),
+        case(
+            answer("200 OK", "", "{\"kind\": "),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "EOF while parsing"],
+        ),
+        case(
+            answer("200 OK", "", "{\"error\": \"login\"}"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "missing field `kind`"],
+        ),
+        case(
+            answer("400 Bad Request", "", "Client sent an HTTP request to an HTTPS server.\n"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "400 Bad Request: Client sent an HTTP request to an HTTPS server."],
+        ),
+        case(
+            answer("403 Forbidden", "", "<html>no"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "403 Forbidden: <html>no"],
+        ),
+        case(
+            answer("404 Not Found", "", "{\"message\": \"no route\"}"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "404"],
+        ),
+        case(
+            answer("501 Not Implemented", "", "<html>oops"),
+            1,
+            Code::NoAccess,
+            &["SERVER does not", "501 Not Implemented: <html>oops"],
+        ),
         case(
             answer("404 Not Found", "", "<html>nothing here"),
             1,
-            Code::Failed,
+            Code::NoAccess,
             &["SERVER does not", "404 Not Found: <html>nothing here"],
         ),
-        case(answer("302 Found", "Location: /login\r\n", ""), 1, Code::Failed, &["SERVER", "302 Found"]),
+        case(answer("302 Found", "Location: /login\r\n", ""), 1, Code::NoAccess, &["SERVER", "302 Found"]),
     ]
 }
 
@@ -108,6 +154,8 @@ async fn a_broken_server_is_named_in_time() {
         let file = kubeconfig(&url);
         let begun = Instant::now();
         let (number, text) = outcome(&format!("list{flags} --kubeconfig={}", file.path())).await;
+        let parts: Vec<&str> = shown.split("\\r\\n").collect();
+        row(&[parts[0], parts[parts.len() - 1]].join(" "), begun, number, &text);
         assert_eq!((number, server.requests().len()), (code.number(), requests), "{shown}: {text}");
         assert!(begun.elapsed() < SOON, "{shown}: {:?}", begun.elapsed());
         for part in texts {
@@ -154,20 +202,20 @@ async fn a_host_and_port_is_asked_by_http() {
 
 #[tokio::test]
 async fn a_time_limit_is_one_for_the_first_requests_too() {
-    for words in [
-        "status web",
-        "status web --watch=false",
-        "undo web",
-        "undo web --wait",
-        "migrate web",
-        "migrate web --dry-run",
-        "rolling-update web --image=app:2",
+    for (words, ends) in [
+        ("status web", 6),
+        ("status web --watch=false", 6),
+        ("undo web", 6),
+        ("undo web --wait", 6),
+        ("migrate web", 3),
+        ("migrate web --dry-run", 3),
+        ("rolling-update web --image=app:2", 3),
     ] {
         let server = Server::start(|_, _| Act::Hang(String::new())).await;
         let file = kubeconfig(&format!("http://{}", server.address));
         let begun = Instant::now();
         let (code, text) = outcome(&format!("{words} --timeout=400ms --kubeconfig={}", file.path())).await;
-        assert_eq!(code, 3, "{words}: {text}");
+        assert_eq!(code, ends, "{words}: {text}");
         assert!(text.contains("timed out"), "{words}: {text}");
         assert!(begun.elapsed() < SOON, "{words}: {:?}", begun.elapsed());
     }

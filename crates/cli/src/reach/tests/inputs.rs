@@ -1,6 +1,6 @@
 //! Wrong inputs: each ends with a sentence that names the input and the fix, before any request.
 
-use super::server::{Act, Server};
+use super::server::{Act, Server, refusal};
 use super::*;
 
 /// A command line, and what its message names: the input, and the fix.
@@ -69,7 +69,9 @@ async fn a_wrong_input_is_named_before_any_request() {
     let server = Server::start(|_, _| Act::Send(String::new())).await;
     let file = kubeconfig(&format!("http://{}", server.address));
     for (words, parts) in WRONG {
+        let begun = Instant::now();
         let (code, text) = outcome(&format!("{words} --kubeconfig={}", file.path())).await;
+        row(words, begun, code, &text);
         assert!(matches!(code, 1 | 2), "{words}: {code}: {text}");
         for part in parts {
             assert!(text.contains(part), "{words}: {part} is not in: {text}");
@@ -78,8 +80,33 @@ async fn a_wrong_input_is_named_before_any_request() {
     assert_eq!(server.requests(), Vec::<String>::new());
 }
 
-const TOKEN_OF_TWO_LINES: &str = "{current-context: o, contexts: [{name: o, context: {cluster: c, user: u}}], clusters: \
-    [{name: c, cluster: {server: 'http://h'}}], users: [{name: u, user: {token: \"a\\nb\"}}]}";
+/// A kubeconfig with this user, and more of its cluster.
+fn of_user(user: &str, more: &str) -> String {
+    format!(
+        "{{current-context: o, contexts: [{{name: o, context: {{cluster: c, user: ann}}}}], clusters: [{{name: c, \
+         cluster: {{server: 'https://127.0.0.1:9'{more}}}}}], users: [{{name: ann, user: {user}}}]}}"
+    )
+}
+
+/// Users and fields of clusters with which there is no client, and the message.
+const UNUSABLE: &[(&str, &str, &str)] = &[
+    ("{token: \"a\\nb\"}", "", "a token in FILE must be one line"),
+    ("{}", ", certificate-authority: /x/ca", "cluster \"c\" in FILE: /x/ca: no such file"),
+    ("{}", ", certificate-authority-data: aA==", "cluster \"c\" in FILE holds no certificate"),
+    ("{client-certificate: /x/c, client-key: /x/k}", "", "user \"ann\" in FILE: /x/c: no such file"),
+    ("{}", ", proxy-url: 'http://u:secret@it:3128'", "uses no proxy: remove proxy-url of cluster"),
+    ("{tokenFile: /x/t}", "", "credentials of user \"ann\" in FILE: /x/t: no such file; log in again"),
+    (
+        "{exec: {command: nonesuch, installHint: brew it}}",
+        "",
+        "it cannot be started, no such file; brew it, or",
+    ),
+    (
+        "{exec: {command: sh, args: [-c, 'echo token; echo no >&2; exit 3'], interactiveMode: Never}}",
+        "",
+        "exec plugin sh of user \"ann\" in FILE: it failed with exit status: 3 (no); log in again",
+    ),
+];
 
 /// Kubeconfigs that lead nowhere.
 #[tokio::test]
@@ -90,22 +117,55 @@ async fn a_wrong_kubeconfig_is_named_before_any_request() {
              clusters: [{{name: {cluster}, cluster: {{server: '{server}'}}}}]}}"
         )
     };
-    for (content, code, parts) in [
+    let contents = [
         (config("http://h", "a/b", "c"), 2, ["namespace \"a/b\"", "must consist of"]),
-        (config("", "shop", "c"), 6, ["server \"\" of the cluster", "HOST:PORT"]),
-        (config("host:port", "shop", "c"), 6, ["server \"host:port\" of the cluster", "HOST:PORT"]),
+        (config("", "shop", "c"), 6, ["server \"\" of cluster \"c\" in FILE", "HOST:PORT"]),
+        (config("host:port", "shop", "c"), 6, ["server \"host:port\" of cluster \"c\"", "HOST:PORT"]),
         (config("http://h", "shop", "d"), 6, ["has no cluster \"c\"", "--kubeconfig"]),
         ("{current-context: gone}".to_owned(), 6, ["has no context \"gone\"", "--kubeconfig"]),
-        (TOKEN_OF_TWO_LINES.to_owned(), 6, ["a token in FILE", "one line"]),
         (String::new(), 6, ["has no current context", "--context"]),
-        ("[".to_owned(), 6, ["FILE", "--kubeconfig"]),
-    ] {
+        (
+            of_user("{}", "").replace("user: ann", "user: bob"),
+            6,
+            ["FILE has no user \"bob\", which its context \"o\" names", "--kubeconfig"],
+        ),
+        ("[".to_owned(), 6, ["FILE is not a kubeconfig: line 1", "--kubeconfig"]),
+    ];
+    let unusable = UNUSABLE.iter().map(|(user, more, part)| (of_user(user, more), 6, [*part, ""]));
+    for (content, code, parts) in contents.into_iter().chain(unusable) {
         let file = File::new(&content);
+        let begun = Instant::now();
         let (ended, text) = outcome(&format!("list --kubeconfig={}", file.path())).await;
+        row(&content, begun, ended, &text);
+        for leaked in ["secret", "token\\n", "error:", "Error"] {
+            assert!(!text.contains(leaked), "{text}");
+        }
         assert_eq!(ended, code, "{content}: {text}");
         for part in parts {
             let part = part.replace("FILE", file.path());
             assert!(text.contains(&part), "{content}: {part} is not in: {text}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_user_without_credentials_that_can_be_sent_is_named() {
+    let token = File::new("t\n");
+    let server = Server::start(|_, _| refusal(401, "", "Unauthorized", "no")).await;
+    for (user, part) in [
+        (
+            format!("{{tokenFile: {}}}", token.path()),
+            "no credentials of user ann for http://SERVER (given by",
+        ),
+        (
+            "{}".to_owned(),
+            "does not accept the credentials of user ann (the kubeconfig has none): no; log in",
+        ),
+    ] {
+        let file = File::new(&of_user(&user, ""));
+        let line = format!("list -s http://{} --kubeconfig={}", server.address, file.path());
+        let (code, text) = outcome(&line).await;
+        assert_eq!(code, 6, "{text}");
+        assert!(text.contains(&part.replace("SERVER", &server.address)), "{text}");
     }
 }

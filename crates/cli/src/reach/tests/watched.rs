@@ -1,9 +1,12 @@
 //! Watches on a server that fails for a while.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
+use super::super::contact::Interruption;
 use super::server::{Act, Server, answer, object, refusal};
 use super::*;
+use crate::failure::Failure;
 
 fn list(items: &[Value]) -> Act {
     object(
@@ -70,4 +73,50 @@ async fn a_tree_that_is_watched_survives_a_failure() {
     assert_eq!(code.ok(), Some(Code::Done));
     let told = told().join("\n");
     assert!(told.contains("is tried again: ") && told.contains("answered 503"), "{told}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_lost_is_named_once_and_the_rollout_is_unknown() {
+    for (words, ends) in [("status web --timeout=4s", Some(6)), ("list --watch", None)] {
+        let lists = AtomicU32::new(0);
+        let server = Server::start(move |line, _| match line {
+            _ if line.contains("watch=true") || lists.load(Relaxed) > 1 => Act::Send(String::new()),
+            _ if line.contains("/deployments/web") && line.contains("/apps/") => object(&web(0)),
+            _ if line.contains("/deployments/") => refusal(404, "", "NotFound", "nothing"),
+            _ => {
+                lists.fetch_add(1, Relaxed);
+                list(&[web(0)])
+            }
+        })
+        .await;
+        let file = kubeconfig(&format!("http://{}", server.address));
+        let words = format!("kubectl-rollwright {words} --kubeconfig={}", file.path());
+        let arguments = Arguments::try_parse_from(words.split(' ')).unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(6), carry_out(&arguments)).await.ok();
+        let failure = ended.and_then(Result::err);
+        assert_eq!(failure.as_ref().map(|failure| failure.code().number()), ends);
+        let text = failure.map(|failure| failure.to_string()).unwrap_or_default();
+        assert_eq!(text.contains("s, so how the rollout stands is unknown"), ends.is_some(), "{text}");
+        let told = told();
+        // A watch that ends soon shows that a connection was lost without a sign.
+        let is_short = |line: &&String| line.contains("watch=true") && line.contains("timeoutSeconds=30");
+        let tried = server.requests().iter().filter(is_short).count();
+        let lines = told.iter().filter(|line| line.contains("is tried again: cannot reach")).count();
+        assert!(tried > 1 && lines == 1, "{tried}: {told:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interruption_that_lasts_is_told_rarely_and_with_its_time() {
+    let failure = |text: &str| Failure::Rollout(text.to_owned());
+    let mut interruption = Interruption::default();
+    for (after, text) in [(0, "a"), (20, "a"), (20, "a"), (5, "b"), (5, "b"), (200, "b")] {
+        tokio::time::sleep(Duration::from_secs(after)).await;
+        interruption.note(&failure(text));
+    }
+    interruption.end();
+    interruption.note(&failure("b"));
+    let begins = |text: &str| format!("the watch was interrupted and is tried again: {text}");
+    let still = "the watch is still interrupted, for 40s now".to_owned();
+    assert_eq!(told(), [begins("a"), still, begins("b"), begins("b"), begins("b")]);
 }
