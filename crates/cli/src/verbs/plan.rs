@@ -1,5 +1,6 @@
 //! `plan`: the rollout that would come, step by step; nothing is touched.
 
+use plan::Why;
 use serde_json::{Value, json};
 
 use crate::apply::applied;
@@ -88,11 +89,11 @@ fn for_people(deployment: &Deployment, projection: &Projection) -> String {
         line.extend(has_stops.then(|| stops.join("; ")));
         lines.push(line);
     }
-    format!("{}\n{}{}\n\n", deployment.full_name(), table(&lines), summary(projection))
+    format!("{}\n{}{}\n\n", deployment.full_name(), table(&lines), summary(deployment, projection))
 }
 
 /// How many steps there are, what holds meanwhile, and the end.
-pub(crate) fn summary(projection: &Projection) -> String {
+pub(crate) fn summary(deployment: &Deployment, projection: &Projection) -> String {
     let steps = projection.rows.len() - 1;
     let summary = if steps == 0 {
         "no step to take".to_owned()
@@ -106,7 +107,14 @@ pub(crate) fn summary(projection: &Projection) -> String {
             projection.ceiling
         )
     };
-    format!("{summary}; then: {}", projection.end)
+    format!("{summary}; then: {}", end(deployment, projection))
+}
+
+/// The end, with the command that leads out of a pause.
+fn end(deployment: &Deployment, projection: &Projection) -> String {
+    let is_paused = projection.end.itself() == &Why::Paused;
+    let more = is_paused.then(|| format!("; to go on: {}", deployment.command("resume")));
+    format!("{}{}", projection.end, more.unwrap_or_default())
 }
 
 fn for_programs(deployment: &Deployment, projection: &Projection) -> Value {
@@ -124,6 +132,6 @@ fn for_programs(deployment: &Deployment, projection: &Projection) -> Value {
         "minAvailable": projection.floor,
         "highestPods": projection.highest(),
         "maxPods": projection.ceiling,
-        "end": projection.end.to_string(),
+        "end": end(deployment, projection),
     })
 }
