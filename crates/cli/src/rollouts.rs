@@ -4,7 +4,7 @@ use api::{Author, DeploymentStatus, Promotion, Rollout};
 use jiff::Timestamp;
 use plan::Trigger;
 
-use crate::table::{NONE, age, line, table};
+use crate::table::{Draw, NONE, age, line};
 use crate::terminal::clean;
 
 /// What `history` prints for apps/v1, which has no place for records.
@@ -18,7 +18,7 @@ pub(crate) fn of(status: &DeploymentStatus) -> Vec<&Rollout> {
 }
 
 /// The table of them, and that of their promotions; empty if there are none.
-pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
+pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp, draw: Draw<'_>) -> String {
     if rollouts.is_empty() {
         return String::new();
     }
@@ -34,12 +34,12 @@ pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
             &outcome(rollout),
         ])
     });
-    let told = table(&[heading].into_iter().chain(lines).collect::<Vec<_>>());
-    format!("{told}{}", promotions(rollouts, now))
+    let told = draw(&[heading].into_iter().chain(lines).collect::<Vec<_>>());
+    format!("{told}{}", promotions(rollouts, now, draw))
 }
 
 /// The table of promotions after an empty line; empty if nobody promoted.
-fn promotions(rollouts: &[&Rollout], now: Timestamp) -> String {
+fn promotions(rollouts: &[&Rollout], now: Timestamp, draw: Draw<'_>) -> String {
     let mut lines = vec![line(["ROLLOUT", "STEP", "PROMOTED-BY", "AGE"])];
     for (place, rollout) in rollouts.iter().enumerate() {
         let earlier = rollouts.iter().take(place).filter(|earlier| earlier.revision == rollout.revision);
@@ -56,7 +56,7 @@ fn promotions(rollouts: &[&Rollout], now: Timestamp) -> String {
             ])
         }));
     }
-    if lines.len() > 1 { format!("\n{}", table(&lines)) } else { String::new() }
+    if lines.len() > 1 { format!("\n{}", draw(&lines)) } else { String::new() }
 }
 
 /// How long ago it was carried out.
@@ -110,6 +110,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::table::table;
 
     #[test]
     fn rollouts_are_listed_oldest_first_with_the_one_that_runs() {
@@ -125,7 +126,7 @@ mod tests {
         }))
         .unwrap_or_default();
         let now = "2026-04-01T12:10:05Z".parse().unwrap_or_default();
-        let text = listing(&of(&status), now);
+        let text = listing(&of(&status), now, &table);
         let lines: Vec<Vec<&str>> = text
             .lines()
             .map(|line| line.split("   ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
@@ -139,7 +140,7 @@ mod tests {
         );
         assert_eq!(lines[3], ["3", "3", "Rollback", "<none>", "5s", "running"]);
         assert_eq!(lines.len(), 4);
-        assert_eq!(listing(&[], now), "");
+        assert_eq!(listing(&[], now, &table), "");
     }
 
     #[test]
@@ -157,7 +158,7 @@ mod tests {
         }))
         .unwrap_or_default();
         let now = "2026-04-01T12:10:05Z".parse().unwrap_or_default();
-        let text = listing(&of(&status), now);
+        let text = listing(&of(&status), now, &table);
         let (_, text) = text.split_once("\n\n").unwrap_or_default();
         let expected = "ROLLOUT   STEP   PROMOTED-BY              AGE\n\
                         1         2      <none>                   <unknown>\n\
