@@ -1,6 +1,7 @@
 //! What is printed, and how. Everything that this program prints goes through this module, because names, messages, and
 //! annotations are text that other people chose.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -77,9 +78,10 @@ fn write(text: &str) -> Result<(), Failure> {
 /// Prints a document for programs; names are one a line.
 pub(crate) fn document(format: &Format, document: &Value, names: &[String]) -> Result<(), Failure> {
     match format {
-        Format::Json => print(&json(&format!("{document:#}\n"))),
+        Format::Json => print(&json(&format!("{:#}\n", without_managers(document)))),
         Format::Yaml => {
-            let yaml = yaml(document)?;
+            let document = without_managers(document);
+            let yaml = yaml(&document)?;
             // YAML has no plain form for some of these characters, and JSON is YAML.
             let text = if yaml.chars().any(is_deceptive) { json(&format!("{document:#}\n")) } else { yaml };
             let is_first = !HAS_YAML.swap(true, Ordering::Relaxed);
@@ -99,6 +101,17 @@ pub(crate) fn event(format: &Format, value: &Value, names: &[String]) -> Result<
         Format::Json => print(&json(&format!("{value}\n"))),
         _ => document(format, value, names),
     }
+}
+
+/// A document without `metadata.managedFields`, which kubectl leaves out, too.
+fn without_managers(document: &Value) -> Cow<'_, Value> {
+    let mut shown = Cow::Borrowed(document);
+    if document.pointer("/metadata/managedFields").is_some()
+        && let Some(metadata) = shown.to_mut().get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        metadata.retain(|key, _| key != "managedFields");
+    }
+    shown
 }
 
 /// Whether a document of YAML was printed: the next one begins with a separator.
@@ -145,6 +158,14 @@ mod tests {
         );
         assert_eq!(drawn.replaced("short", 12), "\r\u{1b}[2K\u{1b}[A\u{1b}[2K\u{1b}[?7lshort\u{1b}[?7h");
         assert_eq!(drawn.cleared(), "\r\u{1b}[2K");
+    }
+
+    #[test]
+    fn an_object_has_no_managers_as_in_kubectl() {
+        let object = |metadata: Value| json!({"kind": "Deployment", "metadata": metadata});
+        let managed = object(json!({"name": "web", "managedFields": [{"manager": "kubectl"}]}));
+        assert_eq!(*without_managers(&managed), object(json!({"name": "web"})));
+        assert_eq!(*without_managers(&json!(["no object"])), json!(["no object"]));
     }
 
     #[test]
