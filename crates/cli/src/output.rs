@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::args::output::Format;
 use crate::failure::Failure;
-use crate::terminal::{clean, is_deceptive, visible};
+use crate::terminal::{clean, is_deceptive, tell, visible};
 
 /// Prints text for people.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -77,6 +77,9 @@ fn write(text: &str) -> Result<(), Failure> {
 
 /// Prints a document for programs; names are one a line.
 pub(crate) fn document(format: &Format, document: &Value, names: &[String]) -> Result<(), Failure> {
+    if let Some(line) = format.unmatched(document).filter(|_| !HAS_TOLD.swap(true, Ordering::Relaxed)) {
+        tell(&format!("warning: {line}"));
+    }
     match format {
         Format::Json => print(&json(&format!("{:#}\n", without_managers(document)))),
         Format::Yaml => {
@@ -113,6 +116,9 @@ fn without_managers(document: &Value) -> Cow<'_, Value> {
     }
     shown
 }
+
+/// Whether a path was named that leads nowhere: of many documents, the next ones have no other fields.
+static HAS_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Whether a document of YAML was printed: the next one begins with a separator.
 static HAS_YAML: AtomicBool = AtomicBool::new(false);
