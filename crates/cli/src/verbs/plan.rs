@@ -15,16 +15,24 @@ use crate::name;
 use crate::output::{document, print};
 use crate::projection::{Projection, Row, Stop, project};
 use crate::table::table;
+use crate::terminal::tell;
 use crate::verbs::subject::find;
 
 pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> Result<Code, Failure> {
-    let named = if arguments.files.is_empty() { Some(name::parse(&arguments.words)?) } else { None };
+    let named = if arguments.files.is_empty() { name::parse_several(&arguments.words)? } else { Vec::new() };
     let objects =
         arguments.files.iter().map(|file| manifests::read(file)).collect::<Result<Vec<_>, _>>()?.concat();
     let cluster = Cluster::connect(connection).await?;
     let mut wanted = Vec::new();
-    if let Some(named) = named {
-        wanted.push(find(&cluster, &named).await?);
+    let mut code = Code::Done;
+    for one in &named {
+        match find(&cluster, one).await {
+            Err(failure) if named.len() > 1 => {
+                tell(&format!("error: {failure}"));
+                code = Code::Failed;
+            }
+            found => wanted.push(found?),
+        }
     }
     for object in objects {
         // As it would be after `kubectl apply`, with the server's defaults and objections.
@@ -44,7 +52,7 @@ pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> 
     if let Some(format) = &arguments.output.format {
         document(format, &json!({ "items": documents }), &names)?;
     }
-    Ok(Code::Done)
+    Ok(code)
 }
 
 /// The rollout of a Deployment, as it is or as it would be.

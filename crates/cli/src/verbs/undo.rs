@@ -16,7 +16,7 @@ use crate::history::{Revision, difference, revisions};
 use crate::output::print_comparison;
 use crate::verbs::subject::Subject;
 use crate::verbs::{edit, status};
-use crate::{gitops, name, pinned, rollout};
+use crate::{gitops, pinned, rollout};
 
 /// How to go back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +25,6 @@ enum Way<'a> {
     Template,
     /// `spec.pin` names the revision: by request, or because this tool manages the template.
     Pin(Option<&'a str>),
-}
-
-/// Refuses to wait for the first of several Deployments before the next one is rolled back.
-pub(crate) fn waits_for_one(arguments: &UndoArguments) -> Result<(), Failure> {
-    let has_several = arguments.wait && name::parse_several(&arguments.targets.words)?.len() > 1;
-    if has_several {
-        let how = "--wait takes one Deployment; leave it out, and run status with the same names";
-        return Err(Failure::Usage(how.to_owned()));
-    }
-    Ok(())
 }
 
 pub(crate) async fn undo(
