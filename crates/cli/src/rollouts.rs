@@ -2,8 +2,9 @@
 
 use api::{Author, DeploymentStatus, Promotion, Rollout};
 use jiff::Timestamp;
-use plan::Trigger;
+use plan::{Outcome, Trigger};
 
+use crate::history::Revision;
 use crate::table::{Draw, NONE, age, line};
 use crate::terminal::clean;
 
@@ -15,6 +16,29 @@ pub(crate) const OUTLINE: &str = "This is an outline, from the ReplicaSets: apps
 pub(crate) fn of(status: &DeploymentStatus) -> Vec<&Rollout> {
     let ended = status.history.iter().flatten().rev().filter(|rollout| rollout.outcome.is_some());
     ended.chain(&status.rollout).collect()
+}
+
+/// Why a rollback may lead to nothing better than what runs, as far as the records show: after a comma; else empty.
+pub(crate) fn left_behind(status: &DeploymentStatus, revision: &Revision) -> String {
+    let all = of(status);
+    let mut newest_first = all.iter().rev();
+    let hash = revision.hash();
+    let Some(its) = newest_first.find(|it| hash.is_some() && it.pod_template_hash.as_deref() == hash) else {
+        return String::new();
+    };
+    let is_away = |it: &&&Rollout| {
+        it.trigger.as_deref() == Some(Trigger::Rollback.as_str()) && it.from == its.revision && it.id > its.id
+    };
+    let is = |outcome: Outcome| its.outcome.as_deref() == Some(outcome.as_str());
+    if is(Outcome::Failed) {
+        clean(&format!(", which failed ({})", its.reason.as_deref().unwrap_or("nobody knows why")))
+    } else if is(Outcome::Cancelled) {
+        ", which was cancelled before its end".to_owned()
+    } else if all.iter().any(|it| is_away(&it)) {
+        ", which an earlier rollback left".to_owned()
+    } else {
+        String::new()
+    }
 }
 
 /// The table of them, and that of their promotions; empty if there are none.
@@ -169,6 +193,27 @@ mod tests {
         assert_eq!(promoted(&rollout, now), " The last promotion was to step 4 by rollwright-cli 5s ago.");
         rollout.promotions = None;
         assert_eq!(promoted(&rollout, now), "");
+    }
+
+    #[test]
+    fn what_failed_or_was_left_is_named() {
+        let mut status: DeploymentStatus = serde_json::from_value(json!({
+            "rollout": {"id": 4, "revision": 8, "podTemplateHash": "h5", "trigger": "Rollback", "from": 7},
+            "history": [
+                {"id": 3, "revision": 7, "podTemplateHash": "h7", "outcome": "Succeeded"},
+                {"id": 2, "revision": 6, "podTemplateHash": "h6", "outcome": "Failed", "reason": "ImagePull"},
+                {"id": 1, "revision": 5, "podTemplateHash": "h5", "outcome": "Cancelled"},
+            ],
+        }))
+        .unwrap_or_default();
+        let revisions = crate::pinned::samples::revisions();
+        let left = |status: &DeploymentStatus| {
+            revisions.iter().map(|it| left_behind(status, it)).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&status), [", which an earlier rollback left", ", which failed (ImagePull)", ""]);
+        status.rollout = None;
+        assert_eq!(left(&status)[0], "");
+        assert_eq!(left(&status)[2], ", which was cancelled before its end");
     }
 
     #[test]
