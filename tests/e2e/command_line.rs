@@ -179,7 +179,7 @@ async fn a_pin_leaves_the_template(world: World) -> Outcome {
     world.complete("web").await?;
 
     let dry = "undo web --pin --dry-run=server";
-    expect(&tool, dry, DONE, "pinned to revision 1 (server dry run)").await?;
+    expect(&tool, dry, DONE, "pinned to revision 1 (app:v1) (server dry run)").await?;
     let pinned = "undo web --pin --reason=INC-4711 --wait --timeout=60s";
     expect(&tool, pinned, DONE, "deployment \"web\" runs the pinned revision 1").await?;
     same("the image of the template", world.get("web").await?.image(), "app:v2")?;

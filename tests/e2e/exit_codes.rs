@@ -123,6 +123,9 @@ async fn verbs_and_a_pause(world: World) -> Outcome {
         ensure(!listed.stdout.contains("web"), words, &listed)?;
     }
     all_end(&tool, &[("why web", PAUSED), ("get web", DONE), ("plan web", DONE)]).await?;
+    for verb in ["get", "status", "why", "history", "diff", "plan"] {
+        prints(&tool, &format!("{verb} nothing web"), FAILED, "deployment \"nothing\" not found").await?;
+    }
     all_end(&tool, &[("resume web", DONE), ("status web --timeout=60s", DONE), ("get web --watch", DONE)])
         .await?;
 

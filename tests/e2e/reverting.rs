@@ -153,7 +153,8 @@ async fn retried_and_aborted_by_command(world: World) -> Outcome {
     expect(&tool, "history web", DONE, "Revert").await?;
     expect(&tool, "abort web", FAILED, "has been reverted already: revision 1 runs").await?;
     expect(&tool, "unpin web", FAILED, "kubectl rollwright retry deployment.rollwright.dev/web -n").await?;
-    expect(&tool, "undo web --dry-run=server", DONE, "rolled back to revision 1 (server dry run)").await?;
+    expect(&tool, "undo web --dry-run=server", DONE, "rolled back to revision 1 (app:v1) (server dry run)")
+        .await?;
 
     world.kubectl.run(&["delete", "quota", "limit"]).await?;
     world.patch("web", &within(LONG, json!({}))).await?;

@@ -25,7 +25,7 @@ use own::OwnVerb;
 use pin::PinArguments;
 use promote::PromoteArguments;
 use set::SetField;
-use target::{Several, Target, Targets};
+use target::{Several, Targets};
 use time::time;
 use writing::Writing;
 
@@ -177,10 +177,10 @@ pub(crate) enum Goal {
 #[derive(Debug, Args)]
 pub(crate) struct GetArguments {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) targets: Targets,
     /// Keep a view of the rollout open, with keys that change it; if the output is not a terminal, print each change
     /// until the rollout ends.
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with_all = Several::FLAGS)]
     pub(crate) watch: bool,
     /// Number of revisions to show, newest first.
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
@@ -211,7 +211,7 @@ pub(crate) struct ListArguments {
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArguments {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) targets: Targets,
     /// Show the pod template of this revision.
     #[arg(long, value_name = "NUMBER", conflicts_with = "diff")]
     pub(crate) revision: Option<i64>,
@@ -226,7 +226,7 @@ pub(crate) struct HistoryArguments {
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) targets: Targets,
 }
 
 /// `undo`.
@@ -263,7 +263,7 @@ pub(crate) struct EditArguments {
 #[derive(Debug, Args)]
 pub(crate) struct WhyArguments {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) targets: Targets,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -271,8 +271,8 @@ pub(crate) struct WhyArguments {
 /// `plan`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArguments {
-    /// A Deployment: web, deploy/web, deployment.rollwright.dev/web or deployment.apps/web.
-    #[arg(value_name = "NAME", required_unless_present = "files", conflicts_with = "files", num_args = 1..=2)]
+    /// Deployments: web, deploy/web, deployment.rollwright.dev/web or deployment.apps/web.
+    #[arg(value_name = "NAME", required_unless_present = "files", conflicts_with = "files", num_args = 1..)]
     pub(crate) words: Vec<String>,
     /// Manifests to plan as if they were applied; - is standard input. May be repeated.
     #[arg(long = "filename", short = 'f', value_name = "FILE")]

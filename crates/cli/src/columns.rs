@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use crate::jsonpath::{path, shown};
+use crate::jsonpath::{path, shown, unmatched};
 use crate::table::{NONE, table};
 
 /// Headings, each with the path of its cells.
@@ -32,10 +32,15 @@ impl Columns {
         Self { has_headers: false, ..self }
     }
 
+    /// The first column that leads to no field, in words.
+    pub(crate) fn unmatched(&self, document: &Value) -> Option<String> {
+        let items: Vec<&Value> = items(document).iter().collect();
+        self.columns.iter().find_map(|(_, path)| unmatched(path, &items))
+    }
+
     /// A line for each of the document's items, or for the document if it has none.
     pub(crate) fn table(&self, document: &Value) -> String {
-        let one = std::slice::from_ref(document);
-        let items = document.get("items").and_then(Value::as_array).map_or(one, Vec::as_slice);
+        let items = items(document);
         let cell = |(_, path): &(String, JsonPath), item: &Value| match shown(path, item).join(",") {
             empty if empty.is_empty() => NONE.to_owned(),
             cell => cell,
@@ -45,6 +50,11 @@ impl Columns {
         let headings = Some(headings).filter(|_| self.has_headers);
         table(&headings.into_iter().chain(items.iter().map(row)).collect::<Vec<_>>())
     }
+}
+
+fn items(document: &Value) -> &[Value] {
+    let one = std::slice::from_ref(document);
+    document.get("items").and_then(Value::as_array).map_or(one, Vec::as_slice)
 }
 
 /// Separates at commas, except within brackets.
@@ -78,6 +88,9 @@ mod tests {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&bare), words(rows));
         assert_eq!(columns.table(&json!({"name": "one"})).lines().count(), 2);
+        assert_eq!(columns.unmatched(&document), None, "one item has it");
+        let told = Columns::parse("N:.name,M:.metadata.name").unwrap().unmatched(&document);
+        assert_eq!(told.as_deref(), Some("the document has no field .metadata; there are: images, name"));
     }
 
     #[test]

@@ -188,12 +188,11 @@ mod tests {
 
     #[test]
     fn names_are_those_of_deployments_as_often_as_a_verb_takes_them() {
-        for verb in
-            ["status", "rollout undo", "set image", "get -w", "-n prod why", "status web", "pause a b"]
+        for verb in ["status", "rollout undo", "set image", "get -w", "-n prod why", "status web", "why a b"]
         {
             assert_eq!(after(verb, "we"), Next::Known(Kind::Deployment), "{verb}");
         }
-        assert_eq!(after("get web", ""), Next::Anything);
+        assert_eq!(after("migrate web", ""), Next::Anything);
         assert_eq!(after("list", ""), Next::Anything);
         assert_eq!(after("set env web", ""), Next::Anything);
     }

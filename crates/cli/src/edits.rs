@@ -10,6 +10,7 @@ use crate::args::pin::PinArguments;
 use crate::cluster::Deployment;
 use crate::failure::Failure;
 use crate::history::Revision;
+use crate::migrate::facts::is_of_template;
 use crate::migrate::unfinished;
 use crate::newer;
 use crate::pinned;
@@ -73,10 +74,16 @@ pub(crate) fn runs_its_template(deployment: &Deployment) -> Result<(), Failure> 
     )))
 }
 
+/// Whether a revision has the current template: its ReplicaSet has defaults of the server that a Rollwright Deployment
+/// does not have.
+fn is_declared(deployment: &Deployment, revision: &Revision) -> bool {
+    equality::equal(deployment.template(), &revision.template) || is_of_template(deployment, &revision.set)
+}
+
 /// Goes back to a revision: a Rollwright Deployment is asked by its field, and the operator does the rest; a Deployment
 /// of apps/v1 gets the template and annotations of the revision, as from `kubectl rollout undo`.
 pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo, Failure> {
-    if equality::equal(deployment.template(), &revision.template) {
+    if is_declared(deployment, revision) {
         return Ok(Undo::Nothing(SAME_TEMPLATE));
     }
     if deployment.flavour == Flavour::Rollwright {
@@ -114,7 +121,7 @@ pub(crate) fn pin(
     // Who asks for no pin gets one only where there is something to change.
     match &known {
         Some(known) if !wish.pin && known.pod_template_hash == hash => return Ok(Undo::Nothing(SAME_PIN)),
-        None if !wish.pin && equality::equal(template, &revision.template) => {
+        None if !wish.pin && is_declared(deployment, revision) => {
             return Ok(Undo::Nothing(SAME_TEMPLATE));
         }
         _ => {}
@@ -248,6 +255,9 @@ mod tests {
             assert!(matches!(undo(&deployment(flavour, false), &first("app:2")), Ok(Undo::Nothing(_))));
             assert!(runs_its_template(&deployment(flavour, true)).is_err(), "paused");
         }
+        let (declared, mut revisions) = (samples::reverted(), samples::revisions());
+        revisions[0].template["spec"]["restartPolicy"] = json!("Always");
+        assert!(matches!(undo(&declared, &revisions[0]), Ok(Undo::Nothing(SAME_TEMPLATE))), "a default");
         assert!(pause(&deployment(Flavour::AppsV1, true)).is_err());
         assert!(resume(&deployment(Flavour::AppsV1, false)).is_err());
         assert!(restart(&deployment(Flavour::AppsV1, true), jiff::Timestamp::UNIX_EPOCH).is_err());

@@ -1,6 +1,7 @@
 //! The steps to which a rollout can go (SP-6; rollwright.dev only). The planner decides which step a name means.
 
 use plan::Workload;
+use plan::intstr::{IntOrPercent, Round};
 
 /// The name of the end.
 pub(crate) const ALL: &str = "all";
@@ -35,5 +36,18 @@ impl Goal {
             Some(listed) => format!("step {} of {} ({})", self.step + 1, end + 1, listed.updated),
             None => "all pods".to_owned(),
         }
+    }
+
+    /// Why it is this step where none has the number of pods that was named; empty if one has.
+    pub(crate) fn between(&self, workload: &Workload) -> String {
+        let text = || IntOrPercent::Text(self.name.clone());
+        let named = self.name.parse().map_or_else(|_| text(), IntOrPercent::Int);
+        let pods = named.of(workload.replicas, Round::Up).ok().filter(|pods| {
+            let is_listed = workload.steps.iter().any(|step| step.updated == named);
+            !is_listed && workload.step_sizes().get(self.step) != Some(pods)
+        });
+        pods.map_or_else(String::new, |pods| {
+            format!(": no step has {pods} pods, and this is the first one with more")
+        })
     }
 }

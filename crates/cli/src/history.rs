@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::images;
 use crate::output::yaml;
-use crate::table::{NONE, age, line, table};
+use crate::table::{Draw, NONE, age, line};
 use crate::terminal::clean;
 
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ pub(crate) fn triggers(newest_first: &[Revision]) -> Vec<Option<Trigger>> {
 }
 
 /// The table of `history`, oldest first as kubectl has it.
-pub(crate) fn listing(revisions: &[Revision], now: jiff::Timestamp) -> String {
+pub(crate) fn listing(revisions: &[Revision], now: jiff::Timestamp, draw: Draw<'_>) -> String {
     let mut lines = vec![line(["REVISION", "IMAGES", "READY", "AGE", "CHANGE-CAUSE"])];
     for revision in revisions.iter().rev() {
         lines.push(line([
@@ -143,11 +143,11 @@ pub(crate) fn listing(revisions: &[Revision], now: jiff::Timestamp) -> String {
             revision.annotation(CHANGE_CAUSE).unwrap_or(NONE),
         ]));
     }
-    table(&lines)
+    draw(&lines)
 }
 
 /// The table of `history` for an API that keeps no records: what the ReplicaSets show of each rollout.
-pub(crate) fn outline(revisions: &[Revision], now: jiff::Timestamp) -> String {
+pub(crate) fn outline(revisions: &[Revision], now: jiff::Timestamp, draw: Draw<'_>) -> String {
     let heading =
         line(["REVISION", "HASH", "IMAGES", "TRIGGER", "AUTHOR", "READY", "CREATED", "CHANGE-CAUSE"]);
     let lines = revisions.iter().zip(triggers(revisions)).rev().map(|(revision, trigger)| {
@@ -162,7 +162,7 @@ pub(crate) fn outline(revisions: &[Revision], now: jiff::Timestamp) -> String {
             revision.annotation(CHANGE_CAUSE).unwrap_or(NONE),
         ])
     });
-    table(&[heading].into_iter().chain(lines).collect::<Vec<_>>())
+    draw(&[heading].into_iter().chain(lines).collect::<Vec<_>>())
 }
 
 /// What changed from one template to another: lines with `-`, `+` or a blank in front; empty if nothing.
@@ -189,6 +189,7 @@ mod tests {
     use plan::keys::RESTARTED_AT;
 
     use super::*;
+    use crate::table::table;
 
     fn set(number: &str, image: &str) -> Value {
         json!({
@@ -236,7 +237,7 @@ mod tests {
         new["metadata"]["creationTimestamp"] = json!("2026-04-01T12:00:00Z");
         new["status"] = json!({"replicas": 1, "readyReplicas": 1});
         let found = revisions(vec![set("1", "app:1"), new]);
-        let text = outline(&found, "2026-04-01T12:01:00Z".parse().unwrap_or_default());
+        let text = outline(&found, "2026-04-01T12:01:00Z".parse().unwrap_or_default(), &table);
         let lines: Vec<Vec<&str>> = text
             .lines()
             .map(|line| line.split("   ").map(str::trim).filter(|cell| !cell.is_empty()).collect())

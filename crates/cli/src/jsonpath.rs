@@ -1,6 +1,8 @@
 //! `-o jsonpath=…`: kubectl's templates of `JSONPath`. A library reads and evaluates the paths by RFC 9535. This module
 //! reads what kubectl puts around them, and writes kubectl's spellings of names as the RFC has them.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
@@ -55,6 +57,11 @@ impl Template {
         if open.is_empty() { Ok(Self(pieces)) } else { Err("{range …} lacks its {end}".to_owned()) }
     }
 
+    /// The first path that leads to no field, in words.
+    pub(crate) fn unmatched(&self, document: &Value) -> Option<String> {
+        all_unmatched(&self.0, &[document])
+    }
+
     /// What it makes of a document.
     pub(crate) fn render(&self, document: &Value) -> String {
         rendered(&self.0, document)
@@ -70,6 +77,39 @@ fn rendered(pieces: &[Piece], value: &Value) -> String {
         }
     };
     pieces.iter().map(piece).collect()
+}
+
+fn all_unmatched(pieces: &[Piece], values: &[&Value]) -> Option<String> {
+    pieces.iter().find_map(|piece| match piece {
+        Piece::Text(_) => None,
+        Piece::Path(path) => unmatched(path, values),
+        Piece::Range(over, inner) => unmatched(over, values).or_else(|| {
+            let items: Vec<&Value> = values.iter().flat_map(|value| over.query(value).all()).collect();
+            all_unmatched(inner, &items)
+        }),
+    })
+}
+
+/// The first name in a path that no value has where the path leads to objects, and the names that these have. A list
+/// that is empty, a filter, and a null are no reason to wonder.
+pub(crate) fn unmatched(path: &JsonPath, values: &[&Value]) -> Option<String> {
+    let found = |path: &JsonPath| values.iter().flat_map(|value| path.query(value).all()).collect::<Vec<_>>();
+    let whole = path.to_string();
+    for (end, _) in whole.match_indices("']") {
+        let (to, _) = whole.split_at(end + 2);
+        let from = to.rfind("['").and_then(|start| JsonPath::parse(to.get(..start)?).ok());
+        let (Some(from), Ok(path)) = (from, JsonPath::parse(to)) else { continue };
+        if !found(&path).is_empty() {
+            continue;
+        }
+        let objects = found(&from).into_iter().filter_map(Value::as_object);
+        let known: BTreeSet<&str> = objects.flat_map(|object| object.keys().map(String::as_str)).collect();
+        let known: Vec<&str> = known.into_iter().collect();
+        let name = to.trim_start_matches('$').replace("['", ".").replace("']", "");
+        return (!known.is_empty())
+            .then(|| format!("the document has no field {name}; there are: {}", known.join(", ")));
+    }
+    None
 }
 
 /// What a path finds, each as text: a string as it is, and anything else as JSON.
@@ -208,6 +248,23 @@ mod tests {
             ("{.absent.member}", ""),
         ] {
             assert_eq!(rendered(template).as_deref(), Ok(shown), "{template}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_leads_nowhere_is_named_with_those_that_there_are() {
+        let told = |template: &str| Template::parse(template).unwrap().unmatched(&document());
+        let none =
+            |name: &str, known: &str| Some(format!("the document has no field {name}; there are: {known}"));
+        let known = "conditions, labels, name, ports, ready";
+        assert_eq!(told("{.items[*].name} {.metadata.name}"), none(".metadata", "items"));
+        assert_eq!(told("{range .items[*]}{.name}{.metadata.name}{end}"), none(".metadata", known));
+        assert_eq!(
+            told("{.items[?(@.ready==0)].labels.app}"),
+            none(".items[?(@.ready==0)].labels.app", "app.kubernetes.io/name")
+        );
+        for silent in ["{.items[0].name}", "{.items[?(@.ready==7)].x}", "{.items[1].ports[*].x}", "{..x}"] {
+            assert_eq!(told(silent), None, "{silent}");
         }
     }
 

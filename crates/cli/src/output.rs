@@ -1,6 +1,7 @@
 //! What is printed, and how. Everything that this program prints goes through this module, because names, messages, and
 //! annotations are text that other people chose.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use crate::args::output::Format;
 use crate::failure::Failure;
-use crate::terminal::{clean, is_deceptive, visible};
+use crate::terminal::{clean, is_deceptive, tell, visible};
 
 /// Prints text for people.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -76,10 +77,14 @@ fn write(text: &str) -> Result<(), Failure> {
 
 /// Prints a document for programs; names are one a line.
 pub(crate) fn document(format: &Format, document: &Value, names: &[String]) -> Result<(), Failure> {
+    if let Some(line) = format.unmatched(document).filter(|_| !HAS_TOLD.swap(true, Ordering::Relaxed)) {
+        tell(&format!("warning: {line}"));
+    }
     match format {
-        Format::Json => print(&json(&format!("{document:#}\n"))),
+        Format::Json => print(&json(&format!("{:#}\n", without_managers(document)))),
         Format::Yaml => {
-            let yaml = yaml(document)?;
+            let document = without_managers(document);
+            let yaml = yaml(&document)?;
             // YAML has no plain form for some of these characters, and JSON is YAML.
             let text = if yaml.chars().any(is_deceptive) { json(&format!("{document:#}\n")) } else { yaml };
             let is_first = !HAS_YAML.swap(true, Ordering::Relaxed);
@@ -100,6 +105,20 @@ pub(crate) fn event(format: &Format, value: &Value, names: &[String]) -> Result<
         _ => document(format, value, names),
     }
 }
+
+/// A document without `metadata.managedFields`, which kubectl leaves out, too.
+fn without_managers(document: &Value) -> Cow<'_, Value> {
+    let mut shown = Cow::Borrowed(document);
+    if document.pointer("/metadata/managedFields").is_some()
+        && let Some(metadata) = shown.to_mut().get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        metadata.retain(|key, _| key != "managedFields");
+    }
+    shown
+}
+
+/// Whether a path was named that leads nowhere: of many documents, the next ones have no other fields.
+static HAS_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Whether a document of YAML was printed: the next one begins with a separator.
 static HAS_YAML: AtomicBool = AtomicBool::new(false);
@@ -145,6 +164,14 @@ mod tests {
         );
         assert_eq!(drawn.replaced("short", 12), "\r\u{1b}[2K\u{1b}[A\u{1b}[2K\u{1b}[?7lshort\u{1b}[?7h");
         assert_eq!(drawn.cleared(), "\r\u{1b}[2K");
+    }
+
+    #[test]
+    fn an_object_has_no_managers_as_in_kubectl() {
+        let object = |metadata: Value| json!({"kind": "Deployment", "metadata": metadata});
+        let managed = object(json!({"name": "web", "managedFields": [{"manager": "kubectl"}]}));
+        assert_eq!(*without_managers(&managed), object(json!({"name": "web"})));
+        assert_eq!(*without_managers(&json!(["no object"])), json!(["no object"]));
     }
 
     #[test]

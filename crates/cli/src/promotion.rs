@@ -47,8 +47,9 @@ pub(crate) fn promote(
         )));
     }
     let goal = goal(deployment, &workload, wish, &at)?;
+    let between = goal.between(&workload);
     if goal.step == at.index() {
-        return Ok(Promotion::Nothing(format!("is at step {} of {} already", at.step, at.steps)));
+        return Ok(Promotion::Nothing(format!("is at step {} of {} already{between}", at.step, at.steps)));
     }
     // The time makes it another request than one before a retry.
     let request = format!("{number}/{}/{now:.0}", goal.name);
@@ -58,7 +59,10 @@ pub(crate) fn promote(
         Ok(Some(words)) => {
             Err(Failure::Rollout(format!("revision {number} of {name} is not promoted: {words}")))
         }
-        _ => Ok(Promotion::Request(format!("promotion of revision {number} to {place} requested"), patch)),
+        _ => {
+            let said = format!("promotion of revision {number} to {place} requested{between}");
+            Ok(Promotion::Request(said, patch))
+        }
     }
 }
 

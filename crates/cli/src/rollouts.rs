@@ -2,9 +2,10 @@
 
 use api::{Author, DeploymentStatus, Promotion, Rollout};
 use jiff::Timestamp;
-use plan::Trigger;
+use plan::{Outcome, Trigger};
 
-use crate::table::{NONE, age, line, table};
+use crate::history::Revision;
+use crate::table::{Draw, NONE, age, line};
 use crate::terminal::clean;
 
 /// What `history` prints for apps/v1, which has no place for records.
@@ -17,8 +18,31 @@ pub(crate) fn of(status: &DeploymentStatus) -> Vec<&Rollout> {
     ended.chain(&status.rollout).collect()
 }
 
+/// Why a rollback may lead to nothing better than what runs, as far as the records show: after a comma; else empty.
+pub(crate) fn left_behind(status: &DeploymentStatus, revision: &Revision) -> String {
+    let all = of(status);
+    let mut newest_first = all.iter().rev();
+    let hash = revision.hash();
+    let Some(its) = newest_first.find(|it| hash.is_some() && it.pod_template_hash.as_deref() == hash) else {
+        return String::new();
+    };
+    let is_away = |it: &&&Rollout| {
+        it.trigger.as_deref() == Some(Trigger::Rollback.as_str()) && it.from == its.revision && it.id > its.id
+    };
+    let is = |outcome: Outcome| its.outcome.as_deref() == Some(outcome.as_str());
+    if is(Outcome::Failed) {
+        clean(&format!(", which failed ({})", its.reason.as_deref().unwrap_or("nobody knows why")))
+    } else if is(Outcome::Cancelled) {
+        ", which was cancelled before its end".to_owned()
+    } else if all.iter().any(|it| is_away(&it)) {
+        ", which an earlier rollback left".to_owned()
+    } else {
+        String::new()
+    }
+}
+
 /// The table of them, and that of their promotions; empty if there are none.
-pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
+pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp, draw: Draw<'_>) -> String {
     if rollouts.is_empty() {
         return String::new();
     }
@@ -34,12 +58,12 @@ pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
             &outcome(rollout),
         ])
     });
-    let told = table(&[heading].into_iter().chain(lines).collect::<Vec<_>>());
-    format!("{told}{}", promotions(rollouts, now))
+    let told = draw(&[heading].into_iter().chain(lines).collect::<Vec<_>>());
+    format!("{told}{}", promotions(rollouts, now, draw))
 }
 
 /// The table of promotions after an empty line; empty if nobody promoted.
-fn promotions(rollouts: &[&Rollout], now: Timestamp) -> String {
+fn promotions(rollouts: &[&Rollout], now: Timestamp, draw: Draw<'_>) -> String {
     let mut lines = vec![line(["ROLLOUT", "STEP", "PROMOTED-BY", "AGE"])];
     for (place, rollout) in rollouts.iter().enumerate() {
         let earlier = rollouts.iter().take(place).filter(|earlier| earlier.revision == rollout.revision);
@@ -56,7 +80,7 @@ fn promotions(rollouts: &[&Rollout], now: Timestamp) -> String {
             ])
         }));
     }
-    if lines.len() > 1 { format!("\n{}", table(&lines)) } else { String::new() }
+    if lines.len() > 1 { format!("\n{}", draw(&lines)) } else { String::new() }
 }
 
 /// How long ago it was carried out.
@@ -110,6 +134,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::table::table;
 
     #[test]
     fn rollouts_are_listed_oldest_first_with_the_one_that_runs() {
@@ -125,7 +150,7 @@ mod tests {
         }))
         .unwrap_or_default();
         let now = "2026-04-01T12:10:05Z".parse().unwrap_or_default();
-        let text = listing(&of(&status), now);
+        let text = listing(&of(&status), now, &table);
         let lines: Vec<Vec<&str>> = text
             .lines()
             .map(|line| line.split("   ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
@@ -139,7 +164,7 @@ mod tests {
         );
         assert_eq!(lines[3], ["3", "3", "Rollback", "<none>", "5s", "running"]);
         assert_eq!(lines.len(), 4);
-        assert_eq!(listing(&[], now), "");
+        assert_eq!(listing(&[], now, &table), "");
     }
 
     #[test]
@@ -157,7 +182,7 @@ mod tests {
         }))
         .unwrap_or_default();
         let now = "2026-04-01T12:10:05Z".parse().unwrap_or_default();
-        let text = listing(&of(&status), now);
+        let text = listing(&of(&status), now, &table);
         let (_, text) = text.split_once("\n\n").unwrap_or_default();
         let expected = "ROLLOUT   STEP   PROMOTED-BY              AGE\n\
                         1         2      <none>                   <unknown>\n\
@@ -168,6 +193,27 @@ mod tests {
         assert_eq!(promoted(&rollout, now), " The last promotion was to step 4 by rollwright-cli 5s ago.");
         rollout.promotions = None;
         assert_eq!(promoted(&rollout, now), "");
+    }
+
+    #[test]
+    fn what_failed_or_was_left_is_named() {
+        let mut status: DeploymentStatus = serde_json::from_value(json!({
+            "rollout": {"id": 4, "revision": 8, "podTemplateHash": "h5", "trigger": "Rollback", "from": 7},
+            "history": [
+                {"id": 3, "revision": 7, "podTemplateHash": "h7", "outcome": "Succeeded"},
+                {"id": 2, "revision": 6, "podTemplateHash": "h6", "outcome": "Failed", "reason": "ImagePull"},
+                {"id": 1, "revision": 5, "podTemplateHash": "h5", "outcome": "Cancelled"},
+            ],
+        }))
+        .unwrap_or_default();
+        let revisions = crate::pinned::samples::revisions();
+        let left = |status: &DeploymentStatus| {
+            revisions.iter().map(|it| left_behind(status, it)).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&status), [", which an earlier rollback left", ", which failed (ImagePull)", ""]);
+        status.rollout = None;
+        assert_eq!(left(&status)[0], "");
+        assert_eq!(left(&status)[2], ", which was cancelled before its end");
     }
 
     #[test]

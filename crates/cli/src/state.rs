@@ -7,10 +7,11 @@ use plan::keys::condition;
 use serde_json::Value;
 
 use crate::cluster::Deployment;
+use crate::deletion::Deletion;
 use crate::pinned;
 use crate::read;
 use crate::reported;
-use crate::rollout::{self, Phase};
+use crate::rollout::{self, Counts, Phase};
 use crate::terminal::clean;
 
 /// How a rollout stands; what needs attention comes first.
@@ -73,11 +74,27 @@ impl States {
     }
 }
 
-/// How a Deployment stands, in the words of the column STATUS of `kubectl get`.
+/// How a Deployment stands, in the words of the column STATUS of `kubectl get` as far as they are of the same state.
 pub(crate) fn words(deployment: &Deployment) -> String {
-    match deployment.workload() {
-        Ok(workload) => clean(&api::state(&workload, &workload.status)),
-        Err(_) => rollout::of(deployment.flavour, "", &deployment.body).phase.word().to_owned(),
+    let state = state(deployment.flavour, &deployment.body);
+    let word = format!("{state:?}");
+    let column = deployment.workload().map(|workload| clean(&api::state(&workload, &workload.status)));
+    match column {
+        Ok(column) if column.starts_with(&word) => column,
+        _ if state == State::Rolling => {
+            let counts = Counts::of(&deployment.body);
+            format!("{word} {}/{}", counts.new_available(), counts.desired)
+        }
+        _ if state == State::Blocked => {
+            let status = deployment.status();
+            let holding = |kind| status.condition(kind).filter(|it| it.status == ConditionStatus::True);
+            let mut causes =
+                [condition::STALLED, condition::ROLLBACK_REFUSED].into_iter().filter_map(holding);
+            let deleted = Deletion::of(&deployment.body).map(|_| "Deleted".to_owned());
+            let cause = deleted.or_else(|| causes.find_map(|it| it.reason.clone()));
+            clean(&cause.map_or(word.clone(), |cause| format!("{word}: {cause}")))
+        }
+        _ => word,
     }
 }
 
@@ -174,6 +191,22 @@ mod tests {
         let mut refused = deployment(2, &refused);
         refused["metadata"]["generation"] = json!(3);
         assert_eq!(of(&refused), State::Blocked);
+    }
+
+    #[test]
+    fn the_words_are_of_the_state_that_is_counted() {
+        let samples = [samples::pinned(), samples::reverted(), samples::resting_for_some_time(), {
+            let late = json!([{"type": "Stalled", "status": "True", "reason": "ProgressDeadlineExceeded"}]);
+            Deployment { flavour: Flavour::Rollwright, body: deployment(2, &late) }
+        }];
+        for mut sample in samples {
+            let before = state(sample.flavour, &sample.body);
+            assert!(words(&sample).starts_with(&format!("{before:?}")), "{}", words(&sample));
+            // Somebody has restarted it, and the operator has not observed that.
+            sample.body["metadata"]["generation"] = json!(10);
+            assert_eq!(state(sample.flavour, &sample.body), State::Rolling, "{before:?}");
+            assert!(words(&sample).starts_with("Rolling "), "{before:?}: {}", words(&sample));
+        }
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use crate::terminal::clean;
 
+/// What makes a text of the lines of a table.
+pub(crate) type Draw<'a> = &'a dyn Fn(&[Vec<String>]) -> String;
+
 /// Lines of cells; the first line has the headings. A cell has one line, whatever is in it.
 pub(crate) fn table(lines: &[Vec<String>]) -> String {
     let lines: Vec<Vec<String>> =

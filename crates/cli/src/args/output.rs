@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command};
+use serde_json::Value;
 
 use crate::columns::Columns;
 use crate::jsonpath::Template;
@@ -23,6 +24,20 @@ pub(crate) enum Format {
     Wide,
     /// A table of parts of the JSON document.
     Columns(Columns),
+}
+
+impl Format {
+    /// What to print if a path leads to no field of a document of this program. An object of Kubernetes may lack any.
+    pub(crate) fn unmatched(&self, document: &Value) -> Option<String> {
+        if document.get("metadata").is_some() {
+            return None;
+        }
+        match self {
+            Self::JsonPath(template) => template.unmatched(document),
+            Self::Columns(columns) => columns.unmatched(document),
+            _ => None,
+        }
+    }
 }
 
 /// The forms of a document.

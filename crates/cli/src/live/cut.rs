@@ -5,7 +5,11 @@ use std::borrow::Cow;
 use textwrap::core::display_width;
 use textwrap::{Options, WordSplitter};
 
+use crate::terminal::clean;
+
 const MARK: &str = "…";
+/// A cell of a table is cut to no less.
+const LEAST: usize = 12;
 
 /// The columns that a text takes.
 pub(super) fn width(text: &str) -> usize {
@@ -73,6 +77,44 @@ pub(super) fn wrapped(text: &str, room: usize, rows: usize) -> Vec<String> {
     shorter.into_iter().find(|lines| lines.len() <= rows).unwrap_or_default()
 }
 
+/// A table in this many columns. The widest cells are cut first, and those of the last column are not: what still does
+/// not fit stands below.
+pub(super) fn table(lines: &[Vec<String>], room: usize) -> String {
+    let clean = |line: &Vec<String>| line.iter().map(|cell| clean(cell)).collect();
+    let lines: Vec<Vec<String>> = lines.iter().map(clean).collect();
+    let columns = lines.first().map_or(0, Vec::len);
+    let cells = |column: usize| lines.iter().filter_map(move |line| line.get(column));
+    let widest = |column: usize| cells(column).map(|cell| width(cell)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(|column| widest(column).min(room.saturating_sub(2))).collect();
+    let cut =
+        [columns, columns.saturating_sub(1)].into_iter().find_map(|shown| narrowed(&widths, shown, room));
+    let widths = cut.unwrap_or(widths);
+    let mut text = String::new();
+    for line in &lines {
+        let mut row = String::new();
+        for (cell, columns) in line.iter().zip(&widths) {
+            if !row.is_empty() && width(&row) + columns > room {
+                text.push_str(&format!("{}\n", row.trim_end()));
+                row = "  ".to_owned();
+            }
+            row.push_str(&format!("{}   ", padded(&both_ends(cell, *columns), *columns)));
+        }
+        text.push_str(&format!("{}\n", row.trim_end()));
+    }
+    text
+}
+
+/// The widths with which the first columns fit, if the widest of them but the last become narrower.
+fn narrowed(widths: &[usize], shown: usize, room: usize) -> Option<Vec<usize>> {
+    let mut widths = widths.to_vec();
+    let last = widths.len().saturating_sub(1);
+    while widths.iter().take(shown).map(|width| width + 3).sum::<usize>() > room + 3 {
+        let widest = widths.iter_mut().take(last).max().filter(|width| **width > LEAST)?;
+        *widest -= 1;
+    }
+    Some(widths)
+}
+
 /// A text in lines. A name with hyphens stays whole if it fits.
 fn broken(text: &str, room: usize) -> Vec<String> {
     let options = Options::new(room.max(1)).word_splitter(WordSplitter::NoHyphenation);
@@ -95,6 +137,22 @@ mod tests {
             // A wide letter takes two columns.
             assert!(width(&cut("日本語日本語", 7)) <= 7);
         }
+    }
+
+    #[test]
+    fn the_end_of_a_line_stays_readable() {
+        let line = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let lines = [
+            line(["ID", "AUTHOR", "TOOK", "OUTCOME"]),
+            line(["7", "dev-1 (kubectl-client)", "5s", "Failed: X"]),
+        ];
+        let wide =
+            "ID   AUTHOR                   TOOK   OUTCOME\n7    dev-1 (kubectl-client)   5s     Failed: X\n";
+        assert_eq!(table(&lines, 50), wide);
+        let cut = "ID   AUTHOR             TOOK   OUTCOME\n7    dev-1 (…-client)   5s     Failed: X\n";
+        assert_eq!(table(&lines, 40), cut);
+        let below = "ID   AUTHOR           TOOK\n  OUTCOME\n7    dev-1 …client)   5s\n  Failed: X\n";
+        assert_eq!(table(&lines, 26), below);
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl List {
             Key::PageDown => 10,
             Key::Letter('g') => isize::MIN,
             Key::Letter('G') => isize::MAX,
-            Key::Left | Key::Right | Key::Letter(_) => return Chosen::Nothing,
+            Key::Letter(_) => return Chosen::Nothing,
         };
         let next = position.saturating_add_signed(by).min(rows.len().saturating_sub(1));
         let next = rows.get(next).map(|(place, _)| (*place).clone());

@@ -84,7 +84,10 @@ async fn show(
     let mut stop = std::pin::pin!(stopped());
     loop {
         (model.now, model.notice) = (Timestamp::now(), NOTICES.last());
-        screen.draw(|frame| render::render(&model, frame))?;
+        screen.draw(|frame| {
+            model.width = frame.area().width.into();
+            render::render(&model, frame);
+        })?;
         let effect = tokio::select! {
             event = keys.next() => match event {
                 Some(event) => screen::key(&event?).map_or(Effect::Nothing, |key| model.press(key)),

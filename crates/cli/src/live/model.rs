@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::cut;
 use super::ink::Ink;
 use super::lives::Lives;
 use super::moves::{Move, Question};
@@ -11,7 +12,7 @@ use super::seen::Seen;
 use crate::failure::Failure;
 use crate::history::Revision;
 use crate::rollout::Phase;
-use crate::terminal::NOTICES;
+use crate::terminal::{NOTICES, clean};
 use crate::verbs::history;
 
 /// A page of the view.
@@ -43,8 +44,6 @@ pub(super) enum Key {
     Interrupt,
     Up,
     Down,
-    Left,
-    Right,
     PageUp,
     PageDown,
 }
@@ -83,8 +82,10 @@ pub(super) struct Model {
     pub(super) is_gone: bool,
     /// What is awaited that takes long.
     pub(super) notice: Option<String>,
-    /// The first line that a page of text shows, and the first column.
-    pub(super) scroll: (usize, usize),
+    /// The first line that a page of text shows.
+    pub(super) scroll: usize,
+    /// The columns of the terminal.
+    pub(super) width: usize,
     /// When each step was begun.
     pub(super) reached: BTreeMap<i64, Timestamp>,
 }
@@ -112,7 +113,8 @@ impl Model {
             lost: None,
             is_gone: false,
             notice: None,
-            scroll: (0, 0),
+            scroll: 0,
+            width: 80,
             reached: BTreeMap::new(),
         }
     }
@@ -180,12 +182,10 @@ impl Model {
             Key::Letter('e') => self.open_page(Page::Events),
             Key::Letter('?') => self.open_page(Page::Keys),
             Key::Letter(letter) => Move::of_key(letter).map_or(Effect::Nothing, |verb| self.begin(verb)),
-            Key::Up => self.scroll_by(-1, 0),
-            Key::Down => self.scroll_by(1, 0),
-            Key::PageUp => self.scroll_by(-10, 0),
-            Key::PageDown => self.scroll_by(10, 0),
-            Key::Left => self.scroll_by(0, -10),
-            Key::Right => self.scroll_by(0, 10),
+            Key::Up => self.scroll_by(-1),
+            Key::Down => self.scroll_by(1),
+            Key::PageUp => self.scroll_by(-10),
+            Key::PageDown => self.scroll_by(10),
             Key::Enter | Key::Interrupt => Effect::Nothing,
         }
     }
@@ -193,18 +193,14 @@ impl Model {
     /// The same key opens a page and closes it.
     fn open_page(&mut self, page: Page) -> Effect {
         self.page = if self.page == page { Page::Rollout } else { page };
-        self.scroll = (0, 0);
+        self.scroll = 0;
         Effect::Nothing
     }
 
-    fn scroll_by(&mut self, rows: isize, columns: isize) -> Effect {
-        let (row, column) = self.scroll;
-        let last = self.text().map_or(0, |text| text.lines().count().saturating_sub(1));
-        let widest = self.text().and_then(|text| text.lines().map(|line| line.chars().count()).max());
-        self.scroll = (
-            row.saturating_add_signed(rows).min(last),
-            column.saturating_add_signed(columns).min(widest.unwrap_or(0)),
-        );
+    fn scroll_by(&mut self, rows: isize) -> Effect {
+        let events = self.seen.as_deref().map_or(0, |seen| seen.events.len());
+        let lines = self.text(self.width).map_or(events, |text| text.len());
+        self.scroll = self.scroll.saturating_add_signed(rows).min(lines.saturating_sub(1));
         Effect::Nothing
     }
 
@@ -216,13 +212,12 @@ impl Model {
         Effect::Ask(verb)
     }
 
-    /// The text of a page that is nothing but text.
-    pub(super) fn text(&self) -> Option<String> {
-        let seen = self.seen.as_deref()?;
-        match self.page {
-            Page::History => Some(history::text(&seen.tree.deployment, &seen.all, self.now)),
-            Page::Rollout | Page::Events | Page::Keys => None,
-        }
+    /// The lines of a page that is nothing but text, in this many columns.
+    pub(super) fn text(&self, width: usize) -> Option<Vec<String>> {
+        let seen = self.seen.as_deref().filter(|_| self.page == Page::History)?;
+        let draw = |lines: &[Vec<String>]| cut::table(lines, width);
+        let text = history::text(&seen.tree.deployment, &seen.all, self.now, &draw);
+        Some(text.lines().flat_map(|line| cut::wrapped(&clean(line), width, usize::MAX)).collect())
     }
 
     /// When the rollout began and ended: as the operator records it, or as its pods show it.

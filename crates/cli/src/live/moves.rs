@@ -122,15 +122,16 @@ pub(super) async fn ask(cluster: &Cluster, deployment: &Deployment, verb: Move) 
     let all = revisions(cluster.sets_of(&deployment).await?);
     let (outcome, patch) = verb.change(&deployment, &all, Timestamp::now())?;
     let changed = cluster.patch(&deployment, &patch, &Writing::of(DryRun::Server)).await?;
-    let planned = plan::projected(cluster, &put_back(deployment, changed, &all)).await;
+    let after = put_back(deployment, changed, &all);
+    let planned = plan::projected(cluster, &after).await;
     // What cannot be foreseen is no reason not to ask.
-    let plan = planned.map_or_else(|failure| failure.to_string(), |projection| summary(&projection));
+    let plan = planned.map_or_else(|failure| failure.to_string(), |projection| summary(&after, &projection));
     Ok(Question { verb, outcome, plan, patch })
 }
 
 /// The plan in a line, with the first step at which it stops.
-fn summary(projection: &Projection) -> String {
-    let summary = plan::summary(projection);
+fn summary(deployment: &Deployment, projection: &Projection) -> String {
+    let summary = plan::summary(deployment, projection);
     let stop = projection.rows.iter().skip(1).find_map(|row| row.stops.first());
     stop.map_or(summary.clone(), |stop| format!("{summary}; first to {stop}"))
 }

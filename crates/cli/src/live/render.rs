@@ -53,7 +53,7 @@ fn page(model: &Model, seen: &Seen, frame: &mut Frame<'_>, area: Rect) {
         Page::Rollout => rollout_page(model, seen, frame, rest),
         Page::Events => put(frame, rest, events(model, seen, width)),
         Page::Keys => put(frame, rest, keys(width)),
-        Page::History => put(frame, rest, text(model)),
+        Page::History => put(frame, rest, text(model, width)),
     }
 }
 
@@ -268,7 +268,7 @@ fn more<'a>(text: &'a str, above: &str) -> &'a str {
 
 /// Newest first.
 fn events(model: &Model, seen: &Seen, width: usize) -> Vec<Line<'static>> {
-    let skipped = if model.page == Page::Events { model.scroll.0 } else { 0 };
+    let skipped = if model.page == Page::Events { model.scroll } else { 0 };
     if seen.events.is_empty() {
         return vec![Line::styled("no events", quiet())];
     }
@@ -303,9 +303,6 @@ fn keys(width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn text(model: &Model) -> Vec<Line<'static>> {
-    let (row, column) = model.scroll;
-    let text = model.text().unwrap_or_default();
-    let shown = text.lines().skip(row).map(|line| line.chars().skip(column).collect::<String>());
-    shown.map(|line| Line::raw(clean(&line))).collect()
+fn text(model: &Model, width: usize) -> Vec<Line<'static>> {
+    model.text(width).unwrap_or_default().into_iter().skip(model.scroll).map(Line::raw).collect()
 }

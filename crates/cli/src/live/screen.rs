@@ -59,8 +59,6 @@ pub(super) fn key(event: &Event) -> Option<Key> {
         KeyCode::Char(letter) => Some(Key::Letter(*letter)),
         KeyCode::Enter => Some(Key::Enter),
         KeyCode::Esc => Some(Key::Escape),
-        KeyCode::Left => Some(Key::Left),
-        KeyCode::Right => Some(Key::Right),
         KeyCode::PageUp => Some(Key::PageUp),
         KeyCode::PageDown => Some(Key::PageDown),
         _ => None,

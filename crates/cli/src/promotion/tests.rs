@@ -47,6 +47,26 @@ fn a_promotion_names_the_revision_and_the_next_step() {
 }
 
 #[test]
+fn a_number_between_two_steps_names_where_it_leads() {
+    let mut deployment = samples::resting_until_promoted();
+    deployment.body["spec"]["replicas"] = json!(10);
+    for (to, outcome) in [
+        ("4", "to step 3 of 4 (50%) requested: no step has 4 pods, and this is the first one with more"),
+        ("31%", "to step 3 of 4 (50%) requested: no step has 4 pods, and this is the first one with more"),
+        ("7", "to all pods requested: no step has 7 pods, and this is the first one with more"),
+        ("41%", "to step 3 of 4 (50%) requested"),
+        ("10", "to all pods requested"),
+        ("2", "is at step 2 of 4 already: no step has 2 pods, and this is the first one with more"),
+    ] {
+        let Ok(Promotion::Request(words, _) | Promotion::Nothing(words)) = promoted(&deployment, Some(to))
+        else {
+            panic!("{to}")
+        };
+        assert!(words.ends_with(outcome), "{to}: {words}");
+    }
+}
+
+#[test]
 fn after_the_last_listed_step_come_all_pods() {
     let mut deployment = samples::resting_until_promoted();
     deployment.body["status"]["rollout"]["step"] = json!(3);

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::history::{Revision, difference, find, listing, outline, revisions, triggers};
 use crate::output::{document, print, print_comparison, yaml};
 use crate::rollouts::{self, OUTLINE};
+use crate::table::{Draw, table};
 use crate::verbs::subject::Subject;
 
 pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> Result<Code, Failure> {
@@ -46,18 +47,23 @@ pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> 
             });
             document(format, &shown, &names)?;
         }
-        None => print(&text(deployment, &all, jiff::Timestamp::now()))?,
+        None => print(&text(deployment, &all, jiff::Timestamp::now(), &table))?,
     }
     Ok(Code::Done)
 }
 
 /// For people.
-pub(crate) fn text(deployment: &Deployment, all: &[Revision], now: jiff::Timestamp) -> String {
+pub(crate) fn text(
+    deployment: &Deployment,
+    all: &[Revision],
+    now: jiff::Timestamp,
+    draw: Draw<'_>,
+) -> String {
     let (status, name) = (deployment.status(), deployment.full_name());
     let (sets, told) = if deployment.flavour.has_status_extras() {
-        (listing(all, now), rollouts::listing(&rollouts::of(&status), now))
+        (listing(all, now, draw), rollouts::listing(&rollouts::of(&status), now, draw))
     } else {
-        (outline(all, now), OUTLINE.to_owned())
+        (outline(all, now, draw), OUTLINE.to_owned())
     };
     let gap = if told.is_empty() { "" } else { "\n" };
     format!("{name}\n{sets}{gap}{told}")

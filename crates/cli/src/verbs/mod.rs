@@ -20,8 +20,7 @@ use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::{migrate, rolling_update};
-use several::{each, each_within};
-use subject::open;
+use several::{are_several, each, each_within, heading, one_if};
 #[cfg(test)]
 pub(crate) use {diff::compared, plan::summary};
 
@@ -30,8 +29,19 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
     let connection = &arguments.connection;
     match &arguments.verb {
         Verb::Rollout(verb) | Verb::Stock { verb } => rollout(connection, verb).await,
-        Verb::Get(arguments) => get::get(&open(connection, &arguments.target).await?, arguments).await,
-        Verb::Why(arguments) => why::why(&open(connection, &arguments.target).await?, arguments).await,
+        Verb::Get(it) => {
+            let how = "-w keeps one Deployment open; leave it out, or watch several with list -w";
+            one_if(it.watch, &it.targets, how)?;
+            each(connection, &it.targets, async |subject| get::get(subject, it).await).await
+        }
+        Verb::Why(it) => {
+            let is_headed = it.output.format.is_none() && are_several(&it.targets);
+            each(connection, &it.targets, async |subject| {
+                heading(subject, is_headed)?;
+                why::why(subject, it).await
+            })
+            .await
+        }
         Verb::Plan(arguments) => plan::plan(connection, arguments).await,
         Verb::List(arguments) => list::list(connection, arguments).await,
         Verb::Revision(verb) => revision(connection, verb).await,
@@ -52,7 +62,14 @@ async fn change(connection: &Connection, verb: &SpecVerb) -> Result<Code, Failur
 
 async fn revision(connection: &Connection, verb: &RevisionVerb) -> Result<Code, Failure> {
     match verb {
-        RevisionVerb::Diff(arguments) => diff::diff(&open(connection, &arguments.target).await?).await,
+        RevisionVerb::Diff(it) => {
+            let is_headed = are_several(&it.targets);
+            each(connection, &it.targets, async |subject| {
+                heading(subject, is_headed)?;
+                diff::diff(subject).await
+            })
+            .await
+        }
         RevisionVerb::Unpin(it) => {
             each(connection, &it.targets, async |subject| edit::unpin(subject, it).await).await
         }
@@ -84,11 +101,12 @@ async fn rollout(connection: &Connection, verb: &RolloutVerb) -> Result<Code, Fa
             })
             .await
         }
-        RolloutVerb::History(arguments) => {
-            history::history(&open(connection, &arguments.target).await?, arguments).await
+        RolloutVerb::History(it) => {
+            each(connection, &it.targets, async |subject| history::history(subject, it).await).await
         }
         RolloutVerb::Undo(it) => {
-            undo::waits_for_one(it)?;
+            let how = "--wait takes one Deployment; leave it out, and run status with the same names";
+            one_if(it.wait, &it.targets, how)?;
             let deadline = Deadline::after(it.timeout);
             each_within(connection, &it.targets, deadline, async |subject| {
                 undo::undo(subject, it, deadline).await

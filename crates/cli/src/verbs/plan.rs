@@ -1,5 +1,6 @@
 //! `plan`: the rollout that would come, step by step; nothing is touched.
 
+use plan::Why;
 use serde_json::{Value, json};
 
 use crate::apply::applied;
@@ -14,16 +15,24 @@ use crate::name;
 use crate::output::{document, print};
 use crate::projection::{Projection, Row, Stop, project};
 use crate::table::table;
+use crate::terminal::tell;
 use crate::verbs::subject::find;
 
 pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> Result<Code, Failure> {
-    let named = if arguments.files.is_empty() { Some(name::parse(&arguments.words)?) } else { None };
+    let named = if arguments.files.is_empty() { name::parse_several(&arguments.words)? } else { Vec::new() };
     let objects =
         arguments.files.iter().map(|file| manifests::read(file)).collect::<Result<Vec<_>, _>>()?.concat();
     let cluster = Cluster::connect(connection).await?;
     let mut wanted = Vec::new();
-    if let Some(named) = named {
-        wanted.push(find(&cluster, &named).await?);
+    let mut code = Code::Done;
+    for one in &named {
+        match find(&cluster, one).await {
+            Err(failure) if named.len() > 1 => {
+                tell(&format!("error: {failure}"));
+                code = Code::Failed;
+            }
+            found => wanted.push(found?),
+        }
     }
     for object in objects {
         // As it would be after `kubectl apply`, with the server's defaults and objections.
@@ -43,7 +52,7 @@ pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> 
     if let Some(format) = &arguments.output.format {
         document(format, &json!({ "items": documents }), &names)?;
     }
-    Ok(Code::Done)
+    Ok(code)
 }
 
 /// The rollout of a Deployment, as it is or as it would be.
@@ -88,11 +97,11 @@ fn for_people(deployment: &Deployment, projection: &Projection) -> String {
         line.extend(has_stops.then(|| stops.join("; ")));
         lines.push(line);
     }
-    format!("{}\n{}{}\n\n", deployment.full_name(), table(&lines), summary(projection))
+    format!("{}\n{}{}\n\n", deployment.full_name(), table(&lines), summary(deployment, projection))
 }
 
 /// How many steps there are, what holds meanwhile, and the end.
-pub(crate) fn summary(projection: &Projection) -> String {
+pub(crate) fn summary(deployment: &Deployment, projection: &Projection) -> String {
     let steps = projection.rows.len() - 1;
     let summary = if steps == 0 {
         "no step to take".to_owned()
@@ -106,7 +115,14 @@ pub(crate) fn summary(projection: &Projection) -> String {
             projection.ceiling
         )
     };
-    format!("{summary}; then: {}", projection.end)
+    format!("{summary}; then: {}", end(deployment, projection))
+}
+
+/// The end, with the command that leads out of a pause.
+fn end(deployment: &Deployment, projection: &Projection) -> String {
+    let is_paused = projection.end.itself() == &Why::Paused;
+    let more = is_paused.then(|| format!("; to go on: {}", deployment.command("resume")));
+    format!("{}{}", projection.end, more.unwrap_or_default())
 }
 
 fn for_programs(deployment: &Deployment, projection: &Projection) -> Value {
@@ -124,6 +140,6 @@ fn for_programs(deployment: &Deployment, projection: &Projection) -> Value {
         "minAvailable": projection.floor,
         "highestPods": projection.highest(),
         "maxPods": projection.ceiling,
-        "end": projection.end.to_string(),
+        "end": end(deployment, projection),
     })
 }

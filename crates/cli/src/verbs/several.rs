@@ -13,6 +13,7 @@ use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::manifests;
 use crate::name::{self, Named};
+use crate::output::print;
 use crate::terminal::tell;
 use crate::verbs::subject::{Subject, find};
 
@@ -26,6 +27,22 @@ enum Choice {
     Named(Vec<(Named, Option<String>)>),
     /// All of a namespace, or those with these labels.
     Matching { flavour: Option<Flavour>, selector: Option<String> },
+}
+
+/// Whether there may be more than one Deployment.
+pub(super) fn are_several(Targets { words, several }: &Targets) -> bool {
+    let is_open = several.all || several.selector.is_some() || !several.files.is_empty();
+    is_open || name::parse_several(words).is_ok_and(|names| names.len() > 1)
+}
+
+/// Refuses to wait for the first of several Deployments before the next one has its turn.
+pub(super) fn one_if(waits: bool, targets: &Targets, how: &str) -> Result<(), Failure> {
+    if waits && are_several(targets) { Err(Failure::Usage(how.to_owned())) } else { Ok(()) }
+}
+
+/// The name above what is printed of one of several.
+pub(super) fn heading(subject: &Subject, is_headed: bool) -> Result<(), Failure> {
+    if is_headed { print(&format!("{}\n", subject.deployment.full_name())) } else { Ok(()) }
 }
 
 /// Carries a verb out for each of the Deployments.
@@ -263,6 +280,22 @@ mod tests {
         let files = Several { files: vec!["absent.yaml".to_owned()], ..Several::default() };
         let refused = choice(&words("web"), &files).err().map(|failure| failure.to_string());
         assert_eq!(refused.as_deref(), Some("-f names the Deployments; leave \"web\" out"));
+    }
+
+    #[test]
+    fn who_waits_names_one() {
+        let several = |line: &str| {
+            let line = format!("kubectl-rollwright get {line}");
+            let arguments = crate::Arguments::try_parse_from(line.split_whitespace()).unwrap();
+            let Verb::Get(arguments) = arguments.verb else { panic!("{line}") };
+            (are_several(&arguments.targets), one_if(true, &arguments.targets, "how").is_err())
+        };
+        for one in ["web", "deploy web", "deploy/web -w"] {
+            assert_eq!(several(one), (false, false), "{one}");
+        }
+        for more in ["web db", "rwd web db", "-l app=web", "--all", "-f -"] {
+            assert_eq!(several(more), (true, true), "{more}");
+        }
     }
 
     #[test]

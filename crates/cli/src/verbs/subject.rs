@@ -5,25 +5,15 @@ use kube::api::Patch;
 use plan::Flavour;
 use serde_json::Value;
 
-use crate::args::connection::Connection;
-use crate::args::target::Target;
 use crate::args::writing::{DryRun, Writing};
 use crate::cluster::{Cluster, Deployment};
 use crate::failure::Failure;
-use crate::name::{self, Named};
+use crate::name::Named;
 
 /// A Deployment that was named and found, and the cluster it is in.
 pub(crate) struct Subject {
     pub(crate) cluster: Cluster,
     pub(crate) deployment: Deployment,
-}
-
-/// Names are read before the cluster is asked, so that a typing error needs no connection.
-pub(super) async fn open(connection: &Connection, target: &Target) -> Result<Subject, Failure> {
-    let named = name::parse(&target.words)?;
-    let cluster = Cluster::connect(connection).await?;
-    let deployment = find(&cluster, &named).await?;
-    Ok(Subject { cluster, deployment })
 }
 
 /// The Deployment that was named; if there is none, the failure names the one that is spelled most like it.

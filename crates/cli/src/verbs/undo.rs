@@ -16,7 +16,7 @@ use crate::history::{Revision, difference, revisions};
 use crate::output::print_comparison;
 use crate::verbs::subject::Subject;
 use crate::verbs::{edit, status};
-use crate::{gitops, name, pinned, rollout};
+use crate::{gitops, pinned, rollout, rollouts};
 
 /// How to go back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +25,6 @@ enum Way<'a> {
     Template,
     /// `spec.pin` names the revision: by request, or because this tool manages the template.
     Pin(Option<&'a str>),
-}
-
-/// Refuses to wait for the first of several Deployments before the next one is rolled back.
-pub(crate) fn waits_for_one(arguments: &UndoArguments) -> Result<(), Failure> {
-    let has_several = arguments.wait && name::parse_several(&arguments.targets.words)?.len() > 1;
-    if has_several {
-        let how = "--wait takes one Deployment; leave it out, and run status with the same names";
-        return Err(Failure::Usage(how.to_owned()));
-    }
-    Ok(())
 }
 
 pub(crate) async fn undo(
@@ -63,10 +53,10 @@ pub(crate) async fn undo(
         if writing.output.format.is_none() {
             print_comparison(&difference(way.current(deployment, &all), &revision.template)?)?;
         }
-        let planned = format!("{}{}", way.planned(revision.number), writing.dry_run.mark());
+        let planned = format!("{}{}", way.planned(deployment, revision), writing.dry_run.mark());
         return edit::report(&patched, &planned, writing);
     }
-    edit::report(&patched, &way.done(deployment, revision.number), writing)?;
+    edit::report(&patched, &way.done(deployment, revision), writing)?;
     if !arguments.wait {
         return Ok(Code::Done);
     }
@@ -84,7 +74,7 @@ pub(crate) fn change(deployment: &Deployment, all: &[Revision]) -> Result<(Strin
     let wish = PinArguments::default();
     let way = Way::of(deployment, &wish);
     let (revision, change) = way.chosen(deployment, all, 0, &wish)?;
-    Ok((format!("{} ({})", way.planned(revision.number), revision.images()), change))
+    Ok((way.planned(deployment, revision), change))
 }
 
 impl<'a> Way<'a> {
@@ -137,28 +127,24 @@ impl<'a> Way<'a> {
     }
 
     /// What would be done.
-    fn planned(self, number: i64) -> String {
+    fn planned(self, deployment: &Deployment, revision: &Revision) -> String {
+        let left = rollouts::left_behind(&deployment.status(), revision);
+        let to = format!("to revision {} ({}){left}", revision.number, revision.images());
         match self {
-            Self::Template => format!("rolled back to revision {number}"),
-            Self::Pin(None) => format!("pinned to revision {number}"),
-            Self::Pin(Some(tool)) => {
-                format!("pinned to revision {number}, because {tool} manages its template")
-            }
+            Self::Template => format!("rolled back {to}"),
+            Self::Pin(None) => format!("pinned {to}"),
+            Self::Pin(Some(tool)) => format!("pinned {to}, because {tool} manages its template"),
         }
     }
 
     /// What was done.
-    fn done(self, deployment: &Deployment, number: i64) -> String {
+    fn done(self, deployment: &Deployment, revision: &Revision) -> String {
+        let done = self.planned(deployment, revision);
         match self {
-            Self::Template => "rolled back".to_owned(),
-            Self::Pin(None) => self.planned(number),
             Self::Pin(Some(_)) => {
-                format!(
-                    "{}; to run the template again: {}",
-                    self.planned(number),
-                    deployment.command("unpin")
-                )
+                format!("{done}; to run the template again: {}", deployment.command("unpin"))
             }
+            _ => done,
         }
     }
 }
@@ -209,12 +195,13 @@ mod tests {
         assert_eq!(Way::of(&person, &none), Way::Template);
         assert_eq!(Way::of(&person, &pin), Way::Pin(None));
         assert_eq!(Way::of(&apps, &none), Way::Template);
+        let all = samples::revisions();
         assert_eq!(
-            Way::of(&git, &none).done(&git, 6),
-            "pinned to revision 6, because argocd-controller manages its template; to \
+            Way::of(&git, &none).done(&git, &all[1]),
+            "pinned to revision 6 (app:6), because argocd-controller manages its template; to \
              run the template again: kubectl rollwright unpin deployment.rollwright.dev/web -n shop"
         );
-        assert_eq!(Way::Pin(None).planned(6), "pinned to revision 6");
+        assert_eq!(Way::Pin(None).planned(&git, &all[1]), "pinned to revision 6 (app:6)");
         assert_eq!(Way::Pin(None).goal(), Goal::Running);
     }
 

@@ -121,7 +121,7 @@ impl fmt::Display for Why {
         match self {
             Self::Converged => f.write_str("converged"),
             Self::Deleting => f.write_str("being deleted"),
-            Self::Paused => f.write_str("paused: set spec.paused to false to go on"),
+            Self::Paused => f.write_str("paused"),
             Self::RollingBack => f.write_str("carrying out spec.rollbackTo"),
             Self::Stepping => f.write_str("creating or resizing ReplicaSets"),
             // Pods that a smaller size has made superfluous may still be there.

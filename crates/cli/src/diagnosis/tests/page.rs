@@ -102,7 +102,7 @@ impl Situation {
         let _ = writeln!(page, "next:   {}", found.next.as_deref().unwrap_or("-"));
         let plan = project(deployment, &self.sets, NOW.parse().unwrap());
         if unfinished::none(deployment).is_ok() {
-            let _ = writeln!(page, "plan:   {}", summary(&plan.unwrap()));
+            let _ = writeln!(page, "plan:   {}", summary(deployment, &plan.unwrap()));
         }
         let compared = compared(deployment, &all);
         let compared = compared.unwrap_or_else(|failure| failure.to_string());

@@ -1,7 +1,7 @@
 //! What keys do.
 
 use super::cluster::watched;
-use super::screens::at_step;
+use super::screens::{at_step, bad_image};
 use super::*;
 use crate::failure::Failure;
 use crate::live::moves::{self, Move, Question};
@@ -63,12 +63,16 @@ fn a_page_is_left_before_the_view() {
     for _ in 0..100 {
         model.press(Key::Down);
     }
-    assert!(model.scroll.0 > 0 && model.scroll.0 < 20, "{:?}", model.scroll);
+    assert!(model.scroll > 0 && model.scroll < 20, "{}", model.scroll);
     assert!(matches!(model.press(Key::Escape), Effect::Nothing));
     assert_eq!(model.page, Page::Rollout);
     assert!(matches!(model.press(Key::Escape), Effect::Leave));
     assert!(matches!(model.press(Key::Letter('q')), Effect::Leave));
     assert!(matches!(model.press(Key::Interrupt), Effect::Quit));
+    let mut model = watched(&bad_image, 75);
+    model.press(Key::Letter('e'));
+    model.press(Key::Down);
+    assert_eq!(model.scroll, 1, "events scroll, too");
 }
 
 #[test]

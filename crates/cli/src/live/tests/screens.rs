@@ -22,7 +22,7 @@ fn scaled(second: i64) -> Rollout {
 }
 
 /// The new pods never start.
-fn bad_image(second: i64) -> Rollout {
+pub(super) fn bad_image(second: i64) -> Rollout {
     let state = if second < 4 { ("ContainerCreating", "") } else { BACK_OFF };
     let mut pods: Vec<_> = (0..6).map(|index| pod(7, index, 0, Err(state))).collect();
     pods.extend((2..40).map(|index| pod(6, index, -86_400, Ok(-86_390))));

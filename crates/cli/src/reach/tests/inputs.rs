@@ -12,7 +12,7 @@ const WRONG: &[(&str, [&str; 2])] = &[
     ("why Web", ["\"Web\"", "must consist of"]),
     ("get pod/web", ["\"pod\"", "write deployment/NAME"]),
     ("get deploy/", ["deploy/", "write deploy/NAME"]),
-    ("history web db", ["\"web\"", "write deployment/NAME"]),
+    ("migrate web db", ["\"web\"", "write deployment/NAME"]),
     ("diff web_1", ["web_1", "must consist of"]),
     ("undo .web", [".web", "must consist of"]),
     ("unpin web#", ["web#", "must consist of"]),
