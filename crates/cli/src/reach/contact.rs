@@ -66,7 +66,7 @@ impl Interruption {
     /// Prints a failure that does not end the watch: the same one once, and from time to time how long it lasts.
     pub(crate) fn note(&mut self, failure: &Failure) {
         let (words, now) = (failure.to_string(), Instant::now());
-        // A watch that goes on has no event until the Deployment changes.
+        // A watch that continues has no event until the Deployment changes.
         let before = self.0.take().filter(|told| now - told.last < OVER_AFTER);
         let first = before.as_ref().map_or(now, |told| told.first);
         let known = before.filter(|told| told.words == words);

@@ -35,7 +35,7 @@ pub(super) fn are_several(Targets { words, several }: &Targets) -> bool {
     is_open || name::parse_several(words).is_ok_and(|names| names.len() > 1)
 }
 
-/// Refuses to wait for the first of several Deployments before the next one has its turn.
+/// Refuses to wait for the first of several Deployments before the next one is tried.
 pub(super) fn one_if(waits: bool, targets: &Targets, how: &str) -> Result<(), Failure> {
     if waits && are_several(targets) { Err(Failure::Usage(how.to_owned())) } else { Ok(()) }
 }
