@@ -168,7 +168,7 @@ pub(crate) enum Goal {
     Complete,
     /// The Deployment has its minimum of available pods, of any template.
     Available,
-    /// All pods are of the revision that is to run, pinned or declared, and are available.
+    /// All pods are of the revision that should run, pinned or declared, and are available.
     #[value(skip)]
     Running,
 }

@@ -2,12 +2,11 @@
 
 use clap::Parser as _;
 use kube::api::{Api, DynamicObject, ListParams};
-use plan::Flavour;
 use serde_json::Value;
 
 use crate::args::Arguments;
 use crate::args::connection::Connection;
-use crate::cluster::{Cluster, Deployment, resource};
+use crate::cluster::{Cluster, Deployment, FLAVOURS, resource};
 use crate::completion::{Kind, Line};
 use crate::failure::Failure;
 use crate::history::revisions;
@@ -23,7 +22,9 @@ pub(crate) async fn candidates(line: &Line, kind: Kind) -> Result<Vec<Candidate>
     let arguments = Arguments::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?;
     let connection = &arguments.connection;
     match kind {
-        Kind::Context | Kind::Cluster | Kind::User => of_kubeconfig(connection, kind),
+        Kind::Context => of_kubeconfig(connection, "context"),
+        Kind::Cluster => of_kubeconfig(connection, "cluster"),
+        Kind::User => of_kubeconfig(connection, "user"),
         Kind::Namespace => namespaces(&Cluster::connect(connection).await?).await,
         Kind::Deployment => deployments(&Cluster::connect(connection).await?, &line.names).await,
         Kind::Image | Kind::Container | Kind::Revision | Kind::Step => {
@@ -35,14 +36,9 @@ pub(crate) async fn candidates(line: &Line, kind: Kind) -> Result<Vec<Candidate>
     }
 }
 
-fn of_kubeconfig(connection: &Connection, kind: Kind) -> Result<Vec<Candidate>, Failure> {
-    let kubeconfig = kubeconfig::read(connection.kubeconfig.as_deref())?.kubeconfig;
-    let names: Vec<String> = match kind {
-        Kind::Cluster => kubeconfig.clusters.into_iter().map(|one| one.name).collect(),
-        Kind::User => kubeconfig.auth_infos.into_iter().map(|one| one.name).collect(),
-        _ => kubeconfig.contexts.into_iter().map(|one| one.name).collect(),
-    };
-    Ok(names.into_iter().map(|name| (name, String::new())).collect())
+fn of_kubeconfig(connection: &Connection, kind: &str) -> Result<Vec<Candidate>, Failure> {
+    let source = kubeconfig::read(connection.kubeconfig.as_deref())?;
+    Ok(source.names(kind).into_iter().map(|name| (name.to_owned(), String::new())).collect())
 }
 
 async fn namespaces(cluster: &Cluster) -> Result<Vec<Candidate>, Failure> {
@@ -55,8 +51,8 @@ async fn namespaces(cluster: &Cluster) -> Result<Vec<Candidate>, Failure> {
 /// The names of all Deployments that are not on the line yet; of both APIs with their group where both have it.
 async fn deployments(cluster: &Cluster, given: &[String]) -> Result<Vec<Candidate>, Failure> {
     let mut names: Vec<Candidate> = Vec::new();
-    for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
-        for deployment in cluster.list(flavour, None, false).await.unwrap_or_default() {
+    for flavour in FLAVOURS {
+        for deployment in cluster.list(Some(flavour), None, false).await.unwrap_or_default() {
             let full = deployment.full_name();
             let is_taken = names.iter().any(|(name, _)| name == deployment.name());
             let name = if is_taken { full.clone() } else { deployment.name().to_owned() };

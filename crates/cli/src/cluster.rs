@@ -1,9 +1,12 @@
 //! The cluster, as far as a verb needs it.
 
 use diagnosis::controller_of;
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
 use kube::Client;
 use kube::api::{
-    Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions,
+    Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions,
     PropagationPolicy,
 };
 use plan::Flavour;
@@ -11,7 +14,7 @@ use serde_json::Value;
 
 use crate::args::connection::Connection;
 use crate::args::writing::{DryRun, Writing};
-pub(crate) use crate::deployment::{Deployment, kind_and_group};
+pub(crate) use crate::deployment::{Deployment, FLAVOURS, Place, kind_and_group};
 use crate::failure::Failure;
 use crate::migrate::unfinished;
 use crate::name::Named;
@@ -52,10 +55,6 @@ pub(crate) fn resource(api_version: &str, kind: &str, plural: &str) -> ApiResour
     }
 }
 
-fn deployments_of(flavour: Flavour) -> ApiResource {
-    resource(flavour.api_version(), "Deployment", "deployments")
-}
-
 impl Cluster {
     /// Connects as kubectl would.
     pub(crate) async fn connect(connection: &Connection) -> Result<Self, Failure> {
@@ -86,45 +85,78 @@ impl Cluster {
         format!("an answer of {}", self.server)
     }
 
-    pub(crate) fn deployments(&self, flavour: Flavour) -> Api<DynamicObject> {
-        Api::namespaced_with(self.client.clone(), &self.namespace, &deployments_of(flavour))
+    /// Objects of the namespace.
+    fn objects(&self, api_version: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
+        let resource = resource(api_version, kind, plural);
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }
 
-    /// Those of all namespaces.
-    pub(crate) fn deployments_everywhere(&self, flavour: Flavour) -> Api<DynamicObject> {
-        Api::all_with(self.client.clone(), &deployments_of(flavour))
+    pub(crate) fn deployments(&self, flavour: Flavour) -> Api<DynamicObject> {
+        self.deployments_of(flavour, false)
+    }
+
+    /// Those of the namespace, or of all.
+    pub(crate) fn deployments_of(&self, flavour: Flavour, all_namespaces: bool) -> Api<DynamicObject> {
+        let resource = resource(flavour.api_version(), "Deployment", "deployments");
+        if all_namespaces {
+            Api::all_with(self.client.clone(), &resource)
+        } else {
+            Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+        }
     }
 
     pub(crate) fn sets(&self) -> Api<DynamicObject> {
-        Api::namespaced_with(
-            self.client.clone(),
-            &self.namespace,
-            &resource("apps/v1", "ReplicaSet", "replicasets"),
-        )
+        self.objects("apps/v1", "ReplicaSet", "replicasets")
     }
 
     pub(crate) fn pods(&self) -> Api<DynamicObject> {
-        Api::namespaced_with(self.client.clone(), &self.namespace, &resource("v1", "Pod", "pods"))
+        self.objects("v1", "Pod", "pods")
     }
 
     pub(crate) fn controllers(&self) -> Api<DynamicObject> {
-        let controller = resource("v1", "ReplicationController", "replicationcontrollers");
-        Api::namespaced_with(self.client.clone(), &self.namespace, &controller)
+        self.objects("v1", "ReplicationController", "replicationcontrollers")
     }
 
     pub(crate) fn events(&self) -> Api<DynamicObject> {
-        Api::namespaced_with(self.client.clone(), &self.namespace, &resource("v1", "Event", "events"))
+        self.objects("v1", "Event", "events")
     }
 
     pub(crate) fn budgets(&self) -> Api<DynamicObject> {
-        let budget = resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets");
-        Api::namespaced_with(self.client.clone(), &self.namespace, &budget)
+        self.objects("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
+    }
+
+    pub(crate) fn scalers(&self) -> Api<DynamicObject> {
+        self.objects("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
     }
 
     /// Secrets, or ConfigMaps.
     pub(crate) fn data(&self, is_secret: bool) -> Api<DynamicObject> {
         let (kind, plural) = if is_secret { ("Secret", "secrets") } else { ("ConfigMap", "configmaps") };
-        Api::namespaced_with(self.client.clone(), &self.namespace, &resource("v1", kind, plural))
+        self.objects("v1", kind, plural)
+    }
+
+    /// Whether the user may do this to objects of the namespace, or to the one of this name.
+    pub(crate) async fn may(
+        &self,
+        verb: &str,
+        (group, plural): (&str, &str),
+        name: Option<&str>,
+    ) -> Result<bool, Failure> {
+        let text = |text: &str| Some(text.to_owned());
+        let attributes = ResourceAttributes {
+            group: text(group),
+            resource: text(plural),
+            verb: text(verb),
+            namespace: text(&self.namespace),
+            name: name.map(str::to_owned),
+            ..ResourceAttributes::default()
+        };
+        let spec =
+            SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
+        let review = SelfSubjectAccessReview { spec, ..Default::default() };
+        let reviews: Api<SelfSubjectAccessReview> = Api::all(self.client.clone());
+        let reviewed = reviews.create(&PostParams::default(), &review).await?;
+        Ok(reviewed.status.is_some_and(|status| status.allowed))
     }
 
     /// A Deployment, if it is there and its kind is served.
@@ -205,23 +237,27 @@ impl Cluster {
         self.find(&named).await
     }
 
-    /// All Deployments of an API that match; none if the API is not served.
+    /// All Deployments that match, of one API or of both; none of an API that is not served.
     pub(crate) async fn list(
         &self,
-        flavour: Flavour,
+        only: Option<Flavour>,
         selector: Option<&str>,
         all_namespaces: bool,
     ) -> Result<Vec<Deployment>, Failure> {
-        let api: Api<DynamicObject> =
-            if all_namespaces { self.deployments_everywhere(flavour) } else { self.deployments(flavour) };
-        let params = ListParams { label_selector: selector.map(str::to_owned), ..ListParams::default() };
-        match api.list(&params).await {
-            Ok(list) => {
-                Ok(list.items.into_iter().map(|object| Deployment { flavour, body: body(object) }).collect())
+        let mut found = Vec::new();
+        for flavour in FLAVOURS.into_iter().filter(|flavour| only.is_none_or(|only| only == *flavour)) {
+            let api = self.deployments_of(flavour, all_namespaces);
+            let params = ListParams { label_selector: selector.map(str::to_owned), ..ListParams::default() };
+            match api.list(&params).await {
+                Ok(list) => {
+                    let all = list.items.into_iter();
+                    found.extend(all.map(|object| Deployment { flavour, body: body(object) }));
+                }
+                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                Err(error) => return Err(error.into()),
             }
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
-            Err(error) => Err(error.into()),
         }
+        Ok(found)
     }
 
     /// The ReplicaSets of a Deployment.
@@ -238,11 +274,6 @@ impl Cluster {
     ) -> Result<Vec<Value>, Failure> {
         let objects = self.selected(api, deployment).await?;
         Ok(objects.into_iter().filter(|object| controller_of(object) == Some(owner)).collect())
-    }
-
-    /// The selector of a Deployment, as a query.
-    pub(crate) fn selector_of(&self, deployment: &Deployment) -> String {
-        label_selector(&deployment.body)
     }
 
     /// Objects that the Deployment's selector finds.

@@ -51,7 +51,8 @@ pub(crate) fn read(root: &Command, complete: &[String], typed: &str) -> Line {
         if word.starts_with('-') {
             let Some(option) = option(root, command, word) else { continue };
             let mut given = vec![word.clone()];
-            if takes_value(option) && !word.contains('=') {
+            let is_whole = word.contains('=') || !word.starts_with("--") && word.len() > 2;
+            if takes_value(option) && !is_whole {
                 match words.next() {
                     Some(value) => given.push(value.clone()),
                     None => open = Some(option),
@@ -188,8 +189,16 @@ mod tests {
 
     #[test]
     fn names_are_those_of_deployments_as_often_as_a_verb_takes_them() {
-        for verb in ["status", "rollout undo", "set image", "get -w", "-n prod why", "status web", "why a b"]
-        {
+        for verb in [
+            "status",
+            "rollout undo",
+            "set image",
+            "get -w",
+            "-n prod why",
+            "get -nprod",
+            "status web",
+            "why a b",
+        ] {
             assert_eq!(after(verb, "we"), Next::Known(Kind::Deployment), "{verb}");
         }
         assert_eq!(after("migrate web", ""), Next::Anything);

@@ -22,6 +22,11 @@ impl Deadline {
         Self { end: Instant::now().checked_add(timeout).filter(|_| is_limit), timeout }
     }
 
+    /// The same time, which begins now.
+    pub(crate) fn again(self) -> Self {
+        Self::after(self.timeout)
+    }
+
     /// The outcome of this; `None` once the time is over.
     pub(crate) async fn hold<T>(self, work: impl Future<Output = T>) -> Option<T> {
         match self.end {

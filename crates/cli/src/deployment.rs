@@ -7,6 +7,12 @@ use serde_json::Value;
 
 use crate::read;
 
+/// Both APIs.
+pub(crate) const FLAVOURS: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
+
+/// Namespace, name, and API: the order of lists.
+pub(crate) type Place = (String, String, Flavour);
+
 /// A Deployment of either API, as the server sent it.
 #[derive(Clone, Debug)]
 pub(crate) struct Deployment {
@@ -25,6 +31,10 @@ impl Deployment {
 
     pub(crate) fn namespace(&self) -> &str {
         self.text("/metadata/namespace")
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        (self.namespace().to_owned(), self.name().to_owned(), self.flavour)
     }
 
     /// As kubectl prints names: `deployment.apps/web`.

@@ -8,16 +8,18 @@ use plan::keys::{condition, reason};
 use serde_json::Value;
 
 use crate::history::Revision;
+use crate::migrate::facts::selects;
 use crate::obstacle::described;
 use crate::pinned;
 use crate::reported;
 use crate::requests;
 use crate::rollout::{self, Counts, Phase};
+use crate::table::counted;
 use crate::terminal::clean;
 use crate::unobserved::{QUEUED, Unobserved};
 use course::{back, capitalized};
 pub(crate) use facts::{Diagnosis, Facts, Unread, Verdict};
-use lack::{counted, on_the_way, refused, refused_pod, unready};
+use lack::{on_the_way, refused, refused_pod, unready};
 
 mod course;
 mod facts;
@@ -47,7 +49,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         .or_else(|| diverged(facts))
         .or_else(|| failed::held(facts))
         .or_else(|| paused(facts))
-        .or_else(|| resting::at_step(facts, rollout.rest()?))
+        .or_else(|| Some(resting::at_step(facts, rollout.rest()?)))
         .or_else(|| refused_pod(facts))
         .or_else(|| unready(facts))
         .or_else(|| reported(facts))
@@ -177,10 +179,8 @@ fn reported(facts: &Facts<'_>) -> Option<Diagnosis> {
 fn staying(facts: &Facts<'_>) -> Option<Diagnosis> {
     let is_awaited = facts.why.as_ref().map(Why::itself) == Ok(&Why::WaitingForTermination);
     let pod = facts.overdue.first().filter(|_| is_awaited)?;
-    let (pods, have) = match facts.overdue.len() {
-        1 => (counted(1), "has"),
-        more => (counted(more), "have"),
-    };
+    let (pods, have) =
+        (counted(facts.overdue.len(), "pod"), if facts.overdue.len() == 1 { "has" } else { "have" });
     Some(Diagnosis {
         verdict: Verdict::Blocked,
         cause: Cause::Terminating.as_str().into(),
@@ -229,12 +229,9 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
 fn budget<'a>(facts: &Facts<'a>) -> Option<&'a str> {
     let labels = facts.deployment.body.pointer("/spec/template/metadata/labels")?.as_object()?;
     let covers = |budget: &&Value| {
-        let wanted = budget.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
+        let selector = budget.pointer("/spec/selector").cloned().unwrap_or_default();
         let is_closed = budget.pointer("/status/disruptionsAllowed").and_then(Value::as_i64) == Some(0);
-        is_closed
-            && wanted.is_some_and(|wanted| {
-                !wanted.is_empty() && wanted.iter().all(|(key, value)| labels.get(key) == Some(value))
-            })
+        is_closed && selects(&serde_json::from_value(selector).unwrap_or_default(), Some(labels))
     };
     facts.budgets.iter().find(covers)?.pointer("/metadata/name")?.as_str()
 }

@@ -61,14 +61,12 @@ pub(crate) struct Source {
 /// # Errors
 /// When it is neither.
 pub(crate) fn source(word: &str) -> Result<Source, Failure> {
-    let is_secret = match word.split_once('/') {
-        Some(("configmap" | "configmaps" | "cm", name)) if !name.is_empty() => false,
-        Some(("secret" | "secrets", name)) if !name.is_empty() => true,
+    let (kind, name) = match word.split_once('/') {
+        Some(("configmap" | "configmaps" | "cm", name)) if !name.is_empty() => ("configmap", name),
+        Some(("secret" | "secrets", name)) if !name.is_empty() => ("secret", name),
         _ => return Err(Failure::Usage(format!("--from {word}: must be configmap/NAME or secret/NAME"))),
     };
-    let name = word.split_once('/').map(|(_, name)| name).unwrap_or_default();
-    let kind = if is_secret { "secret" } else { "configmap" };
-    Ok(Source { is_secret, name: name::of_object(kind, name)?.to_owned() })
+    Ok(Source { is_secret: kind == "secret", name: name::of_object(kind, name)?.to_owned() })
 }
 
 /// One variable for each key, or for those that are wanted; each refers to the key, so that a

@@ -87,6 +87,15 @@ impl Failure {
         }
     }
 
+    /// Whether nothing changes by waiting, so that who watches gives up.
+    pub(crate) fn is_final(&self) -> bool {
+        match self {
+            Self::Unserved(unserved) => !unserved.is_temporary(),
+            Self::Forbidden(_) | Self::Request { code: Code::NotFound, .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the same request may succeed later, so that who watches continues.
     pub(crate) fn is_temporary(&self) -> bool {
         matches!(self, Self::Unserved(unserved) if unserved.is_temporary())

@@ -3,6 +3,8 @@
 use plan::Workload;
 use plan::intstr::{IntOrPercent, Round};
 
+use crate::table::counted;
+
 /// The name of the end.
 pub(crate) const ALL: &str = "all";
 
@@ -14,7 +16,7 @@ pub(crate) struct Goal {
 }
 
 /// The end of the rollout.
-pub(crate) fn all(workload: &Workload) -> Goal {
+fn all(workload: &Workload) -> Goal {
     Goal { step: workload.step_named(ALL).unwrap_or(0), name: ALL.to_owned() }
 }
 
@@ -47,7 +49,7 @@ impl Goal {
             !is_listed && workload.step_sizes().get(self.step) != Some(pods)
         });
         pods.map_or_else(String::new, |pods| {
-            format!(": no step has {pods} pods, and this is the first one with more")
+            format!(": no step has {}, and this is the first one with more", counted(pods, "pod"))
         })
     }
 }

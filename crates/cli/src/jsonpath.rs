@@ -196,14 +196,14 @@ fn unquoted(quoted: &str) -> Result<String, String> {
     let mut text = String::new();
     let mut letters = inner.chars();
     while let Some(letter) = letters.next() {
-        match (letter, quote) {
-            ('\\', _) => text.push(match letters.next().ok_or_else(wrong)? {
+        match letter {
+            '\\' => text.push(match letters.next().ok_or_else(wrong)? {
                 'n' => '\n',
                 't' => '\t',
                 'r' => '\r',
                 other => other,
             }),
-            (letter, quote) if letter == quote => return Err(wrong()),
+            _ if letter == quote => return Err(wrong()),
             _ => text.push(letter),
         }
     }

@@ -47,7 +47,6 @@ mod promotion;
 mod reach;
 mod read;
 mod reported;
-mod request_log;
 mod requests;
 mod resources;
 mod rolling_update;

@@ -1,15 +1,16 @@
-//! The Deployments in manifests.
+//! Objects in manifests.
 
 use std::path::Path;
 
 use plan::Flavour;
 use serde_json::Value;
 
+use crate::deployment::FLAVOURS;
 use crate::failure::Failure;
 use crate::name;
 
-/// The Deployments in files of YAML or JSON, in those of a directory, or in standard input (`-`).
-pub(crate) fn read(place: &str) -> Result<Vec<Value>, Failure> {
+/// The objects of this kind in files of YAML or JSON, in those of a directory, or in standard input (`-`).
+pub(crate) fn read(place: &str, kind: &str) -> Result<Vec<Value>, Failure> {
     let texts = admission::lint::files::texts(Path::new(place))
         .map_err(|problem| Failure::Usage(format!("-f: {problem}")))?;
     let mut found = Vec::new();
@@ -17,9 +18,9 @@ pub(crate) fn read(place: &str) -> Result<Vec<Value>, Failure> {
         let objects = admission::lint::objects(&text);
         found.extend(objects.map_err(|problem| Failure::Usage(format!("-f {file}: {problem}")))?);
     }
-    found.retain(|object| object.get("kind").and_then(Value::as_str) == Some("Deployment"));
+    found.retain(|object| object.get("kind").and_then(Value::as_str) == Some(kind));
     if found.is_empty() {
-        return Err(Failure::Usage(format!("-f {place}: there is no Deployment in it")));
+        return Err(Failure::Usage(format!("-f {place}: there is no {kind} in it")));
     }
     Ok(found)
 }
@@ -27,8 +28,7 @@ pub(crate) fn read(place: &str) -> Result<Vec<Value>, Failure> {
 /// The API and the name of a Deployment in a manifest.
 pub(crate) fn identity(object: &Value) -> Result<(Flavour, &str), Failure> {
     let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    let all = [Flavour::Rollwright, Flavour::AppsV1];
-    let flavour = all.into_iter().find(|flavour| flavour.api_version() == version);
+    let flavour = FLAVOURS.into_iter().find(|flavour| flavour.api_version() == version);
     let flavour = flavour.ok_or_else(|| {
         Failure::Usage(format!("apiVersion \"{version}\" must be rollwright.dev/v1 or apps/v1"))
     })?;

@@ -10,25 +10,8 @@ use crate::deployment::kind_and_group;
 use crate::failure::Failure;
 
 /// Kinds in kubectl's spellings that are no Deployments. In front of a name, they are a mistake.
-const OTHERS: [&str; 17] = [
-    "po",
-    "pod",
-    "pods",
-    "rs",
-    "replicaset",
-    "replicasets",
-    "rc",
-    "replicationcontroller",
-    "replicationcontrollers",
-    "sts",
-    "statefulset",
-    "statefulsets",
-    "ds",
-    "daemonset",
-    "daemonsets",
-    "job",
-    "jobs",
-];
+const OTHERS: &str = "po pod pods rs replicaset replicasets rc replicationcontroller replicationcontrollers sts \
+                      statefulset statefulsets ds daemonset daemonsets job jobs";
 /// The plain spellings of Deployments.
 const KINDS: [&str; 4] = ["deployment", "deployments", "deploy", "rwd"];
 
@@ -64,7 +47,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Named, Failure> {
 /// Reads names, maybe after a kind that all of them have.
 pub(crate) fn parse_several(words: &[String]) -> Result<Vec<Named>, Failure> {
     let (kind, names) = match words {
-        [kind, names @ ..] if !names.is_empty() && (is_kind(kind) || OTHERS.contains(&kind.as_str())) => {
+        [kind, names @ ..] if !names.is_empty() && (is_kind(kind) || is_other(kind)) => {
             (kind.as_str(), names)
         }
         [] => return parse(words).map(|one| vec![one]),
@@ -79,6 +62,10 @@ pub(crate) fn parse_several(words: &[String]) -> Result<Vec<Named>, Failure> {
             None => named(kind, word),
         })
         .collect()
+}
+
+fn is_other(word: &str) -> bool {
+    OTHERS.split(' ').any(|other| other == word)
 }
 
 /// Whether a word is a spelling of a kind of Deployments.
@@ -125,7 +112,7 @@ pub(crate) fn flavour(kind: &str) -> Result<Option<Flavour>, Failure> {
         }
         ("deploy" | "deployment" | "deployments", "apps") => Ok(Some(Flavour::AppsV1)),
         _ => {
-            let like = nearest(resource, KINDS).filter(|_| !OTHERS.contains(&resource));
+            let like = nearest(resource, KINDS).filter(|_| !is_other(resource));
             let like = like.map_or_else(String::new, |like| format!(" (did you mean {like}?)"));
             Err(Failure::Usage(format!(
                 "\"{kind}\" is no Deployment{like}; write deployment/NAME, deployment.rollwright.dev/NAME or \

@@ -125,10 +125,8 @@ static HAS_YAML: AtomicBool = AtomicBool::new(false);
 
 /// Text of JSON, in which what could deceive on a terminal is written as JSON escapes it: programs read the same.
 fn json(text: &str) -> String {
-    let escape = |letter: char| match letter {
-        '\n' => letter.to_string(),
-        _ if is_deceptive(letter) => format!("\\u{:04x}", u32::from(letter)),
-        _ => letter.to_string(),
+    let escape = |letter: char| {
+        if is_deceptive(letter) { format!("\\u{:04x}", u32::from(letter)) } else { letter.to_string() }
     };
     text.chars().map(escape).collect()
 }

@@ -1,10 +1,13 @@
 //! Pods: how they are, in the words of `kubectl get pods`.
 
 use diagnosis::{list, text};
+use serde::Serialize;
 use serde_json::Value;
 
+use crate::table::counted;
+
 /// A pod in a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Pod {
     pub(crate) name: String,
     /// `Running`, `ImagePullBackOff`, `Terminating`, `Init:0/1`, ...
@@ -14,28 +17,53 @@ pub(crate) struct Pod {
     pub(crate) containers: usize,
     pub(crate) restarts: i64,
     pub(crate) created: String,
+    #[serde(skip)]
     pub(crate) ip: Option<String>,
+    #[serde(skip)]
     pub(crate) node: Option<String>,
     /// Why it is not ready, if the pod itself shows it.
     pub(crate) why: Option<String>,
 }
 
-/// Reads a pod.
+impl Pod {
+    /// How often containers restarted, before why it is not ready; empty if never.
+    pub(crate) fn restarted(&self) -> String {
+        if self.restarts > 0 { format!("{}; ", counted(self.restarts, "restart")) } else { String::new() }
+    }
+}
+
+/// Reads a pod. As for kubectl, a sidecar counts as one of its containers.
 pub(crate) fn read(pod: &Value) -> Pod {
-    let statuses = list(pod, "/status/containerStatuses");
-    let is_ready = |status: &&Value| status.get("ready").and_then(Value::as_bool) == Some(true);
+    let sidecars = list(pod, "/status/initContainerStatuses").iter().filter(|it| is_sidecar(pod, it));
+    let statuses: Vec<_> = list(pod, "/status/containerStatuses").iter().chain(sidecars).collect();
+    let is_ready = |status: &&&Value| is_true(status, "ready");
     let restarts = statuses.iter().filter_map(|status| status.get("restartCount")?.as_i64()).sum();
+    let sidecars = list(pod, "/spec/initContainers").iter().filter(|it| restarts_always(it)).count();
     Pod {
         name: text(pod, "/metadata/name").to_owned(),
         status: status(pod),
         ready: statuses.iter().filter(is_ready).count(),
-        containers: list(pod, "/spec/containers").len(),
+        containers: list(pod, "/spec/containers").len() + sidecars,
         restarts,
         created: text(pod, "/metadata/creationTimestamp").to_owned(),
         ip: known(text(pod, "/status/podIP")),
         node: known(text(pod, "/spec/nodeName")),
         why: why(pod),
     }
+}
+
+fn is_true(status: &Value, field: &str) -> bool {
+    status.get(field).and_then(Value::as_bool) == Some(true)
+}
+
+fn restarts_always(container: &Value) -> bool {
+    text(container, "/restartPolicy") == "Always"
+}
+
+/// Whether this is the status of an init container that runs as long as the others.
+fn is_sidecar(pod: &Value, status: &Value) -> bool {
+    let mut all = list(pod, "/spec/initContainers").iter();
+    all.any(|it| restarts_always(it) && text(it, "/name") == text(status, "/name"))
 }
 
 fn known(text: &str) -> Option<String> {
@@ -48,9 +76,11 @@ fn status(pod: &Value) -> String {
         return "Terminating".to_owned();
     }
     let init = list(pod, "/status/initContainerStatuses");
-    let is_done =
-        |status: &&Value| status.pointer("/state/terminated/exitCode").and_then(Value::as_i64) == Some(0);
-    let done = init.iter().filter(is_done).count();
+    let is_done = |status: &&Value| {
+        status.pointer("/state/terminated/exitCode").and_then(Value::as_i64) == Some(0)
+            || is_sidecar(pod, status) && is_true(status, "started")
+    };
+    let done = init.iter().take_while(is_done).count();
     if let Some(current) = init.get(done) {
         let reason = trouble(current).map(|(reason, _)| reason).filter(|reason| *reason != "PodInitializing");
         return match reason {
@@ -119,6 +149,22 @@ mod tests {
         let read = read(&pod);
         assert_eq!((read.status.as_str(), read.ready, read.containers, read.restarts), ("Running", 1, 1, 2));
         assert_eq!(read.why, None);
+    }
+
+    #[test]
+    fn a_sidecar_is_no_initialisation_once_it_has_started() {
+        let mut pod = json!({
+            "spec": {"initContainers": [{"name": "proxy", "restartPolicy": "Always"}], "containers": [{"name": "app"}]},
+            "status": {"phase": "Running",
+                       "initContainerStatuses": [{"name": "proxy", "started": true, "ready": true, "restartCount": 1,
+                                                  "state": {"running": {}}}],
+                       "containerStatuses": [{"name": "app", "ready": true, "state": {"running": {}}}]},
+        });
+        let found = read(&pod);
+        assert_eq!((found.status.as_str(), found.ready, found.containers), ("Running", 2, 2));
+        assert_eq!(found.restarted(), "1 restart; ");
+        pod["status"]["initContainerStatuses"][0]["started"] = json!(false);
+        assert_eq!(read(&pod).status, "Init:0/1");
     }
 
     #[test]

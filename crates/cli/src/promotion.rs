@@ -7,7 +7,6 @@ use plan::keys::PROMOTE;
 use plan::{STEP_NAMES, Workload};
 use serde_json::Value;
 
-use crate::args::promote::PromoteArguments;
 use crate::at_step::AtStep;
 use crate::cluster::Deployment;
 use crate::edits;
@@ -26,11 +25,11 @@ pub(crate) enum Promotion {
     Request(String, Patch<Value>),
 }
 
-/// Asks the operator to advance to a step.
+/// Asks the operator to advance to a step; to the next one, unless one is named.
 pub(crate) fn promote(
     deployment: &Deployment,
     all: &[Revision],
-    wish: &PromoteArguments,
+    to: Option<&str>,
     now: Timestamp,
 ) -> Result<Promotion, Failure> {
     let workload = requests::readable(deployment)?;
@@ -38,15 +37,14 @@ pub(crate) fn promote(
     let number = requests::judged(deployment, all, "promoted")?;
     edits::heeded(deployment, "a promotion")?;
     let (name, at) = (deployment.name(), reported(deployment, &workload, number)?);
-    let is_next = wish.to.is_none() && !wish.full;
-    if is_next && requests::due(deployment, all) == Some("promote") {
+    if to.is_none() && requests::due(deployment, all) == Some("promote") {
         let why = deployment.command("why");
         return Err(Failure::Rollout(format!(
             "the operator has not answered the last promotion of {name} yet, so nobody knows which step is next; to \
              see how it stands: {why}"
         )));
     }
-    let goal = goal(deployment, &workload, wish, &at)?;
+    let goal = goal(deployment, &workload, to, &at)?;
     let between = goal.between(&workload);
     if goal.step == at.index() {
         return Ok(Promotion::Nothing(format!("is at step {} of {} already{between}", at.step, at.steps)));
@@ -112,17 +110,14 @@ fn reported(deployment: &Deployment, workload: &Workload, number: i64) -> Result
 fn goal(
     deployment: &Deployment,
     workload: &Workload,
-    wish: &PromoteArguments,
+    to: Option<&str>,
     at: &AtStep,
 ) -> Result<Goal, Failure> {
-    if let Some(name) = &wish.to {
+    if let Some(name) = to {
         let step = workload
             .step_named(name)
             .ok_or_else(|| Failure::Usage(format!("--to {name} names no step: write {STEP_NAMES}")))?;
-        return Ok(Goal { step, name: name.clone() });
-    }
-    if wish.full {
-        return Ok(goal::all(workload));
+        return Ok(Goal { step, name: name.to_owned() });
     }
     if at.rest.is_none() && at.step < at.steps {
         let (name, promote) = (deployment.name(), deployment.command("promote"));

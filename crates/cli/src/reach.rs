@@ -16,18 +16,19 @@ use http::HeaderValue;
 use kube::config::{AuthInfo, KubeConfigOptions};
 use kube::{Client, Config};
 use serde_json::Value;
-use tower::Layer as _;
 
 use crate::args::connection::Connection;
 use crate::failure::{Failure, explain};
 use crate::name;
-use crate::request_log::{self, RequestLog};
 use crate::terminal::tell;
 use contact::Contact;
 use kubeconfig::Source;
 use patience::{Patience, TELL_AFTER};
 use unserved::Place;
 use unusable::Used;
+
+/// The first level of `-v` that prints requests.
+const REQUESTS: u8 = 6;
 
 /// A cluster that is reached as by kubectl.
 pub(crate) struct Reached {
@@ -61,15 +62,11 @@ pub(crate) async fn reach(connection: &Connection) -> Result<Reached, Failure> {
     };
     let server = place.to_string();
     let inner = client(config, &used).await?;
-    let log = RequestLog { server: place.server.clone() };
+    let is_logged = connection.verbosity >= REQUESTS;
     let patience = Patience::new(inner, Arc::new(place), connection.request_timeout);
     let contact = patience.contact.clone();
-    let service = tower::service_fn(move |request| patience.clone().send(request));
-    let client = if connection.verbosity >= request_log::REQUESTS {
-        Client::new(log.layer(service), namespace.clone())
-    } else {
-        Client::new(service, namespace.clone())
-    };
+    let service = tower::service_fn(move |request| patience.clone().send(request, is_logged));
+    let client = Client::new(service, namespace.clone());
     Ok(Reached { client, namespace, server, contact })
 }
 

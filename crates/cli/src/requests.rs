@@ -52,7 +52,7 @@ pub(crate) fn abort(
     }
     let request = request(number, now);
     // What cannot be foreseen is no reason to refuse.
-    let after = foreseen(deployment, all, &request, now).unwrap_or_default();
+    let after = projection::status(&asking(deployment, ABORT, &request), &sets(all), now).unwrap_or_default();
     if is_stuck(&after, number) {
         let fix = if all.len() > 1 {
             format!("choose a revision to roll back to: {} --to-revision=NUMBER", deployment.command("undo"))
@@ -95,16 +95,6 @@ fn instead(all: &[Revision], number: i64, after: &Status) -> String {
         format!(", not revision {}, which is not known to be good or was put aside", it.number)
     });
     format!("; revision {back} runs instead{between}")
-}
-
-/// The status that the planner comes to with this request to abort, once somebody resumes.
-fn foreseen(
-    deployment: &Deployment,
-    all: &[Revision],
-    request: &str,
-    now: Timestamp,
-) -> Result<Status, String> {
-    projection::status(&asking(deployment, ABORT, request), &sets(all), now)
 }
 
 /// The Deployment with a request, and without a pause.

@@ -1,11 +1,15 @@
 //! How a rollout stands, read from the Deployment alone, by the rules of `kubectl rollout status`.
 
+use std::fmt;
+
 use api::{Condition, ConditionStatus, DeploymentSpec, DeploymentStatus};
 use plan::Flavour;
 use plan::keys::{condition, reason};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::at_step::{AtStep, Rest};
+use crate::code::Code;
 use crate::deletion::Deletion;
 use crate::failed;
 use crate::migrate::unfinished::Unfinished;
@@ -45,7 +49,7 @@ impl Phase {
 }
 
 /// The numbers of a Deployment; what is missing counts as its default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// `spec.replicas`.
     pub desired: i64,
@@ -76,6 +80,27 @@ impl Rollout {
     /// The wait at a step, if it is what the rollout waits for.
     pub(crate) fn rest(&self) -> Option<&Rest> {
         self.at_step.as_ref().and_then(|at| at.rest.as_ref()).filter(|_| self.phase == Phase::Resting)
+    }
+
+    /// How a command ends that reports it.
+    pub(crate) fn code(&self) -> Code {
+        match self.phase {
+            Phase::Complete => Code::Done,
+            Phase::Failed => Code::Failed,
+            Phase::Paused => Code::Paused,
+            Phase::Resting => self.rest().map_or(Code::Paused, Rest::code),
+            Phase::Progressing => Code::Unfinished,
+        }
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { desired, current, updated, ready, available } = self;
+        write!(
+            f,
+            "desired {desired}, current {current}, updated {updated}, ready {ready}, available {available}"
+        )
     }
 }
 
@@ -115,7 +140,7 @@ pub fn of(flavour: Flavour, name: &str, deployment: &Value) -> Rollout {
 
 /// The same, by one who knows the ReplicaSet of the newest revision.
 ///
-/// After a rollout that got stuck, the condition keeps saying so until the next one makes progress
+/// After a rollout that got stuck, the condition reports that until the next one makes progress
 /// (S9.12), and kubectl takes the next one for failed, a rollback above all. But the condition names
 /// the ReplicaSet that it is about.
 #[must_use]

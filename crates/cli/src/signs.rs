@@ -60,7 +60,7 @@ pub(crate) async fn unobserved(cluster: &Cluster, deployment: &Deployment) -> Un
     let (found, here, everywhere) = tokio::join!(
         find_leases(&cluster.client, deployment.namespace()),
         page(cluster.deployments(flavour)),
-        page(cluster.deployments_everywhere(flavour)),
+        page(cluster.deployments_of(flavour, true)),
     );
     let own = metadata(deployment);
     let is_whole = everywhere.as_ref().is_some_and(|page| page.is_whole);

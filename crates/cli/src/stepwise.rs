@@ -1,12 +1,10 @@
 //! Commands that proceed in small steps. Each step follows from the present state: killed anywhere, the same command
 //! continues.
 
-use std::time::{Duration, Instant};
-
-use tokio::time::timeout;
+use std::time::Duration;
 
 use crate::args::output::Output;
-use crate::args::time::limit;
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::terminal::tell;
@@ -55,9 +53,7 @@ pub(crate) fn again(says: &str, why: &str) -> String {
 
 /// How far a command has come, as far as it is for people to know.
 pub(crate) struct Progress {
-    /// No limit is `None`.
-    limit: Option<Duration>,
-    since: Instant,
+    deadline: Deadline,
     awaited: String,
     /// Standard output is for one document at the end.
     is_for_programs: bool,
@@ -71,8 +67,7 @@ impl Progress {
     /// The time to wait begins now; 0 is no limit.
     pub(crate) fn begin(timeout: Duration, output: &Output) -> Self {
         Self {
-            limit: limit(timeout),
-            since: Instant::now(),
+            deadline: Deadline::after(timeout),
             awaited: String::new(),
             is_for_programs: output.format.is_some(),
             has_tried: false,
@@ -86,16 +81,13 @@ impl Progress {
     }
 
     /// The time to wait begins again.
-    pub(crate) fn begin_anew(&mut self) {
-        self.since = Instant::now();
+    pub(crate) fn begin_again(&mut self) {
+        self.deadline = self.deadline.again();
     }
 
     /// The outcome of this; `None` once the time to wait is over.
     pub(crate) async fn hold<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        match self.limit {
-            None => Some(work.await),
-            Some(limit) => timeout(limit.saturating_sub(self.since.elapsed()), work).await.ok(),
-        }
+        self.deadline.hold(work).await
     }
 
     /// Something was written: prints what.
@@ -111,7 +103,7 @@ impl Progress {
 
     /// Waits a moment, and prints for what if that is new. Returns false when the time is over.
     pub(crate) async fn wait(&mut self, what: &str) -> bool {
-        if self.limit.is_some_and(|limit| self.since.elapsed() >= limit) {
+        if self.deadline.is_over() {
             return false;
         }
         if self.awaited != what {

@@ -1,5 +1,7 @@
 //! Tables as kubectl prints them: columns three blanks apart, no lines.
 
+use std::fmt::Display;
+
 use crate::terminal::clean;
 
 /// What makes a text of the lines of a table.
@@ -34,11 +36,18 @@ pub(crate) fn line<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.iter().map(|cell| (*cell).to_owned()).collect()
 }
 
+/// A number of things, with the word for one of them: `1 pod`, `2 pods`.
+pub(crate) fn counted<N: Copy + Display + From<u8> + PartialEq>(count: N, thing: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
 /// How long ago something was, in kubectl's form.
 pub(crate) fn age(since: &str, now: jiff::Timestamp) -> String {
     let Ok(since) = since.parse::<jiff::Timestamp>() else { return "<unknown>".to_owned() };
     let seconds = now.duration_since(since).as_secs().max(0);
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let years = days / 365;
     match seconds {
         0..120 => format!("{seconds}s"),
         120..600 if seconds % 60 > 0 => format!("{minutes}m{}s", seconds % 60),
@@ -46,7 +55,9 @@ pub(crate) fn age(since: &str, now: jiff::Timestamp) -> String {
         10_800..28_800 if minutes % 60 > 0 => format!("{hours}h{}m", minutes % 60),
         10_800..172_800 => format!("{hours}h"),
         _ if days < 8 && hours % 24 > 0 => format!("{days}d{}h", hours % 24),
-        _ => format!("{days}d"),
+        _ if years < 2 => format!("{days}d"),
+        _ if years < 8 && days % 365 > 0 => format!("{years}y{}d", days % 365),
+        _ => format!("{years}y"),
     }
 }
 
@@ -79,6 +90,9 @@ mod tests {
             ("2026-01-09T00:00:00Z", "24h"),
             ("2026-01-06T12:00:00Z", "3d12h"),
             ("2025-12-01T00:00:00Z", "40d"),
+            ("2024-01-11T00:00:00Z", "2y"),
+            ("2023-12-31T00:00:00Z", "2y11d"),
+            ("2016-01-10T00:00:00Z", "10y"),
             ("nonsense", "<unknown>"),
         ] {
             assert_eq!(age(since, now), wanted, "{since}");

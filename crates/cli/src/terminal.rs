@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::signal::unix::{SignalKind, signal};
+
 /// Where lines for standard error go: while a view has the screen, they would stay on its picture.
 pub(crate) static NOTICES: Notices = Notices(Mutex::new(None));
 
@@ -52,6 +54,16 @@ pub(crate) fn tell(line: &str) {
     }
     // Nobody can learn that this failed.
     let _ = writeln!(std::io::stderr(), "{}", visible(line));
+}
+
+/// Returns at Ctrl-C, or when the process is asked to end.
+pub(crate) async fn stopped() {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+    let Ok(mut interrupt) = signal(SignalKind::interrupt()) else { return std::future::pending().await };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
 }
 
 /// Text from the cluster in one line.

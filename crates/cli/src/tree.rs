@@ -15,7 +15,7 @@ use crate::pods::{self, Pod};
 use crate::requests;
 use crate::rollout::{self, Rollout};
 use crate::state;
-use crate::table::{NONE, age, line, table};
+use crate::table::{NONE, age, counted, line, table};
 
 /// The columns that only the wide table has.
 const ADDRESS: std::ops::Range<usize> = 5..7;
@@ -110,18 +110,13 @@ impl Tree {
 
     /// For people.
     pub(crate) fn text(&self, now: jiff::Timestamp, output: &Tabular) -> String {
-        let counts = self.rollout.counts;
         let left = self.rollout.rest().map_or_else(String::new, |rest| rest.left(now));
         let mut text = format!(
-            "{}  in namespace {}\n{}{left}\ndesired {}, current {}, updated {}, ready {}, available {}\n\n",
+            "{}  in namespace {}\n{}{left}\n{}\n\n",
             self.deployment.full_name(),
             self.deployment.namespace(),
             self.rollout.message,
-            counts.desired,
-            counts.current,
-            counts.updated,
-            counts.ready,
-            counts.available,
+            self.rollout.counts,
         );
         let mut lines = vec![line(["NAME", "KIND", "STATUS", "READY", "AGE", "IP", "NODE", "INFO"])];
         lines.push(self.head(now));
@@ -137,7 +132,8 @@ impl Tree {
         }
         text.push_str(&table(&lines));
         if self.left_out > 0 {
-            text.push_str(&format!("\n{} older revisions; --revisions shows more\n", self.left_out));
+            let older = counted(self.left_out, "older revision");
+            text.push_str(&format!("\n{older}; --revisions shows more\n"));
         }
         text
     }
@@ -147,17 +143,14 @@ impl Tree {
         let revisions: Vec<Value> = self
             .revisions
             .iter()
-            .map(|(revision, pods)| {
-                let pods: Vec<Value> = pods.iter().map(pod_document).collect();
-                revision.document(&[("pods", Value::from(pods))])
-            })
+            .map(|(revision, pods)| revision.document(&[("pods", json!(pods))]))
             .collect();
         json!({
             "name": self.deployment.full_name(),
             "namespace": self.deployment.namespace(),
             "phase": self.rollout.phase.word(),
             "message": self.rollout.message,
-            "replicas": counts_document(&self.rollout),
+            "replicas": self.rollout.counts,
             "step": self.rollout.at_step.as_ref().map(AtStep::document),
             "revisions": revisions,
             "target": self.target,
@@ -169,30 +162,6 @@ impl Tree {
 fn is_target(target: Option<&Target>, revision: &Revision) -> bool {
     target.is_some_and(|target| {
         target.pod_template_hash.is_some() && target.pod_template_hash.as_deref() == revision.hash()
-    })
-}
-
-/// The numbers of a rollout for programs.
-pub(crate) fn counts_document(rollout: &Rollout) -> Value {
-    let counts = rollout.counts;
-    json!({
-        "desired": counts.desired,
-        "current": counts.current,
-        "updated": counts.updated,
-        "ready": counts.ready,
-        "available": counts.available,
-    })
-}
-
-fn pod_document(pod: &Pod) -> Value {
-    json!({
-        "name": pod.name,
-        "status": pod.status,
-        "ready": pod.ready,
-        "containers": pod.containers,
-        "restarts": pod.restarts,
-        "created": pod.created,
-        "why": pod.why,
     })
 }
 
@@ -216,7 +185,6 @@ fn branch(
     ])];
     for (position, pod) in pods.iter().enumerate() {
         let knot = if position + 1 == pods.len() { "└─" } else { "├─" };
-        let restarts = if pod.restarts > 0 { format!("{} restarts; ", pod.restarts) } else { String::new() };
         lines.push(line([
             &format!("{trunk} {knot} {}", pod.name),
             "Pod",
@@ -225,7 +193,7 @@ fn branch(
             &age(&pod.created, now),
             pod.ip.as_deref().unwrap_or(NONE),
             pod.node.as_deref().unwrap_or(NONE),
-            &format!("{restarts}{}", pod.why.as_deref().unwrap_or_default()),
+            &format!("{}{}", pod.restarted(), pod.why.as_deref().unwrap_or_default()),
         ]));
     }
     lines
@@ -294,37 +262,23 @@ mod tests {
     }
 
     #[test]
-    fn a_pin_is_named_first_and_its_set_is_marked() {
-        let tree = Tree::new(samples::pinned(), vec![samples::set(6, 3), samples::set(7, 0)], &[], 3);
-        let text = tree.text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
-        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(samples::WORDS)), "{text}");
-        let head = cells(&text, "Deployment ");
-        assert_eq!(head.get(2), Some(&"Pinned"), "{text}");
-        assert_eq!(head.last(), Some(&"runs revision 6: Pinned (INC-4711)"), "{text}");
-        assert_eq!(cells(&text, "web-h6").get(2), Some(&"pinned"), "{text}");
-        assert_eq!(cells(&text, "web-h7").get(2), Some(&"declared"), "{text}");
-        let target =
-            json!({"revision": 6, "podTemplateHash": "h6", "reason": "Pinned", "declaredRevision": 7});
-        assert_eq!(tree.document()["target"], target);
-    }
-
-    #[test]
-    fn a_revert_names_what_runs_and_what_failed() {
-        let reverted = |running: i64, failed: i64| {
-            Tree::new(samples::reverted(), vec![samples::set(6, running), samples::set(7, failed)], &[], 3)
-        };
-        let tree = reverted(3, 0);
-        let text = tree.text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
-        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(&samples::reverted_words())), "{text}");
-        let head = cells(&text, "Deployment ");
-        assert_eq!(head.get(2), Some(&"Reverted"), "{text}");
-        assert_eq!(head.last(), Some(&"runs revision 6: Reverted"), "{text}");
-        assert_eq!(cells(&text, "web-h6").get(2), Some(&"running"), "{text}");
-        assert_eq!(cells(&text, "web-h7").get(2), Some(&"failed"), "{text}");
-        assert!(!tree.is_on_the_way() && reverted(2, 1).is_on_the_way());
+    fn what_runs_instead_is_named_and_its_set_is_marked() {
+        for (deployment, info, roles) in [
+            (samples::pinned(), "runs revision 6: Pinned (INC-4711)", ["pinned", "declared"]),
+            (samples::reverted(), "runs revision 6: Reverted", ["running", "failed"]),
+        ] {
+            let tree = |running, other| {
+                let sets = vec![samples::set(6, running), samples::set(7, other)];
+                Tree::new(deployment.clone(), sets, &[], 3)
+            };
+            let text = tree(3, 0).text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
+            assert_eq!(cells(&text, "Deployment ").last(), Some(&info), "{text}");
+            assert_eq!(["web-h6", "web-h7"].map(|name| cells(&text, name)[2]), roles, "{text}");
+            assert_eq!(tree(3, 0).document()["target"]["declaredRevision"], 7);
+            assert!(!tree(3, 0).is_on_the_way() && tree(2, 1).is_on_the_way());
+        }
         let held = Tree::new(samples::held("RolloutFailed"), vec![samples::set(7, 1)], &[], 3);
         let text = held.text(jiff::Timestamp::UNIX_EPOCH, &Tabular::default());
-        assert_eq!(cells(&text, "Deployment ").get(2), Some(&"Blocked: RolloutFailed"), "{text}");
         assert_eq!(cells(&text, "web-h7").get(2), Some(&"current"), "{text}");
     }
 

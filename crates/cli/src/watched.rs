@@ -1,10 +1,12 @@
 //! A Deployment that is watched: its tree, and when to look again.
 
 use futures::{Stream, StreamExt as _, stream};
+use kube::runtime::watcher::Error;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Deployment};
+use crate::cluster::{Cluster, Deployment, label_selector};
+use crate::failure::Failure;
 use crate::signs;
 use crate::tree::Tree;
 
@@ -33,10 +35,21 @@ pub(crate) fn watch_config() -> watcher::Config {
     watcher::Config::default().timeout(WATCH_SECONDS)
 }
 
+/// Why a watch was interrupted.
+pub(crate) fn failure_of(error: &Error) -> Failure {
+    match error {
+        Error::InitialListFailed(cause) | Error::WatchStartFailed(cause) | Error::WatchFailed(cause) => {
+            Failure::from(cause)
+        }
+        Error::WatchError(status) => Failure::from(kube::Error::Api(status.clone())),
+        Error::NoResourceVersion => Failure::Rollout(error.to_string()),
+    }
+}
+
 /// An item for each change of a Deployment or of its pods.
 pub(crate) fn changes(cluster: &Cluster, deployment: &Deployment) -> impl Stream<Item = ()> + use<> {
     let of_deployment = watch_config().fields(&format!("metadata.name={}", deployment.name()));
-    let of_pods = watch_config().labels(&cluster.selector_of(deployment));
+    let of_pods = watch_config().labels(&label_selector(&deployment.body));
     let deployments = watcher(cluster.deployments(deployment.flavour), of_deployment).default_backoff();
     let pods = watcher(cluster.pods(), of_pods).default_backoff();
     stream::select(deployments.map(|_| ()), pods.map(|_| ()))

@@ -2,110 +2,42 @@
 
 use crate::code::Code;
 
-pub(crate) const STATUS: &str = "\
-Examples:
-  kubectl rollwright status web --timeout=5m
-  kubectl rollwright status -l app=shop --watch=false";
-pub(crate) const HISTORY: &str = "\
-Examples:
-  kubectl rollwright history web
-  kubectl rollwright history web --diff 1 2";
-pub(crate) const UNDO: &str = "\
-Examples:
-  kubectl rollwright undo web --dry-run=server
-  kubectl rollwright undo web --to-revision=3 --wait --timeout=5m";
-pub(crate) const PAUSE: &str = "\
-Examples:
-  kubectl rollwright pause web api
-  kubectl rollwright pause -l app=shop";
-pub(crate) const RESUME: &str = "\
-Examples:
-  kubectl rollwright resume web
-  kubectl rollwright resume -f shop.yaml";
-pub(crate) const RESTART: &str = "\
-Examples:
-  kubectl rollwright restart web api
-  kubectl rollwright restart --all --dry-run=server";
-pub(crate) const GET: &str = "\
-Examples:
-  kubectl rollwright get web -w
-  kubectl rollwright get web -o jsonpath='{.replicas.ready}'";
-pub(crate) const WHY: &str = "\
-Examples:
-  kubectl rollwright why web
-  kubectl rollwright why deployment.apps/web -o json";
-pub(crate) const PLAN: &str = "\
-Examples:
-  kubectl rollwright plan web
-  kubectl rollwright plan -f web.yaml";
-pub(crate) const LIST: &str = "\
-Examples:
-  kubectl rollwright list -A --blocked
-  kubectl rollwright list -o custom-columns=NAME:.name,READY:.replicas.ready";
-pub(crate) const DIFF: &str = "\
-Examples:
-  kubectl rollwright diff web
-  kubectl rollwright diff deployment.rollwright.dev/web -n shop";
-pub(crate) const UNPIN: &str = "\
-Examples:
-  kubectl rollwright unpin web
-  kubectl rollwright unpin -l app=shop --dry-run=client";
-pub(crate) const RETRY: &str = "\
-Examples:
-  kubectl rollwright retry web
-  kubectl rollwright retry web api --field-manager=release";
-pub(crate) const ABORT: &str = "\
-Examples:
-  kubectl rollwright abort web
-  kubectl rollwright abort -l app=shop";
-pub(crate) const PROMOTE: &str = "\
-Examples:
-  kubectl rollwright promote web
-  kubectl rollwright promote web --to=50%";
-pub(crate) const SCALE: &str = "\
-Examples:
-  kubectl rollwright scale web --replicas=5
-  kubectl rollwright scale web api --replicas=0";
-pub(crate) const SET: &str = "\
-Examples:
-  kubectl rollwright set image web app=nginx:1.29
-  kubectl rollwright set env web LOG=debug";
-pub(crate) const SET_IMAGE: &str = "\
-Examples:
-  kubectl rollwright set image web app=nginx:1.29
-  kubectl rollwright set image -l app=shop *=shop:v2 --dry-run=server";
-pub(crate) const SET_ENV: &str = "\
-Examples:
-  kubectl rollwright set env web LOG=debug MODE-
-  kubectl rollwright set env web --from=secret/database --prefix=DB_";
-pub(crate) const SET_RESOURCES: &str = "\
-Examples:
-  kubectl rollwright set resources web --requests=cpu=200m,memory=64Mi
-  kubectl rollwright set resources web -c app --limits=memory=128Mi";
-pub(crate) const ROLLOUT: &str = "\
-Examples:
-  kubectl rollwright rollout status web
-  kubectl rollwright rollout undo web";
-pub(crate) const MIGRATE: &str = "\
-Examples:
-  kubectl rollwright migrate deployment/web --dry-run
-  kubectl rollwright migrate deployment/web --back";
-pub(crate) const ROLLING_UPDATE: &str = "\
-Examples:
-  kubectl rollwright rolling-update web --image=nginx:1.29
-  kubectl rollwright rolling-update web --rollback";
-pub(crate) const LINT: &str = "\
-Examples:
-  kubectl rollwright lint -f web.yaml
-  kubectl rollwright lint -f manifests --include-apps -o json";
-pub(crate) const COMPLETION: &str = "\
-Examples:
-  kubectl rollwright completion bash
-  kubectl rollwright completion kubectl";
-pub(crate) const VERSION: &str = "\
-Examples:
-  kubectl rollwright version
-  kubectl rollwright version -o json";
+/// Two of each verb, as they are typed after the name of the program.
+macro_rules! examples {
+    ($($verb:ident: $first:literal, $second:literal;)*) => {
+        $(pub(crate) const $verb: &str =
+            concat!("Examples:\n  kubectl rollwright ", $first, "\n  kubectl rollwright ", $second);)*
+    };
+}
+
+examples! {
+    STATUS: "status web --timeout=5m", "status -l app=shop --watch=false";
+    HISTORY: "history web", "history web --diff 1 2";
+    UNDO: "undo web --dry-run=server", "undo web --to-revision=3 --wait --timeout=5m";
+    PAUSE: "pause web api", "pause -l app=shop";
+    RESUME: "resume web", "resume -f shop.yaml";
+    RESTART: "restart web api", "restart --all --dry-run=server";
+    GET: "get web -w", "get web -o jsonpath='{.replicas.ready}'";
+    WHY: "why web", "why deployment.apps/web -o json";
+    PLAN: "plan web", "plan -f web.yaml";
+    LIST: "list -A --blocked", "list -o custom-columns=NAME:.name,READY:.replicas.ready";
+    DIFF: "diff web", "diff deployment.rollwright.dev/web -n shop";
+    UNPIN: "unpin web", "unpin -l app=shop --dry-run=client";
+    RETRY: "retry web", "retry web api --field-manager=release";
+    ABORT: "abort web", "abort -l app=shop";
+    PROMOTE: "promote web", "promote web --to=50%";
+    SCALE: "scale web --replicas=5", "scale web api --replicas=0";
+    SET: "set image web app=nginx:1.29", "set env web LOG=debug";
+    SET_IMAGE: "set image web app=nginx:1.29", "set image -l app=shop *=shop:v2 --dry-run=server";
+    SET_ENV: "set env web LOG=debug MODE-", "set env web --from=secret/database --prefix=DB_";
+    SET_RESOURCES: "set resources web --requests=cpu=200m,memory=64Mi", "set resources web -c app --limits=memory=128Mi";
+    ROLLOUT: "rollout status web", "rollout undo web";
+    MIGRATE: "migrate deployment/web --dry-run", "migrate deployment/web --back";
+    ROLLING_UPDATE: "rolling-update web --image=nginx:1.29", "rolling-update web --rollback";
+    LINT: "lint -f web.yaml", "lint -f manifests --include-apps -o json";
+    COMPLETION: "completion bash", "completion kubectl";
+    VERSION: "version", "version -o json";
+}
 
 /// Examples, then the exit codes.
 pub(crate) fn and_codes(examples: &str) -> String {

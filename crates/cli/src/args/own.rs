@@ -46,7 +46,7 @@ pub(crate) struct VersionArguments {
 #[derive(Debug, Args)]
 pub(crate) struct CompletionArguments {
     /// A shell, or kubectl; bash and kubectl also complete names, containers, and revisions.
-    pub(crate) whose: Completing,
+    pub(crate) shell: Completing,
 }
 
 /// Who completes words.

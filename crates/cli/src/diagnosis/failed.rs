@@ -92,85 +92,12 @@ pub(super) fn held(facts: &Facts<'_>) -> Option<Diagnosis> {
 mod tests {
     use plan::Why;
     use plan::keys::{ABORT, RETRY};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
-    use crate::diagnosis::course::capitalized;
-    use crate::diagnosis::tests::{awaited_by, diverged_by, instead};
+    use crate::diagnosis::tests::diagnosed;
     use crate::pinned::samples;
     use crate::unobserved::Unobserved;
-
-    const RETRY_IT: &str = "kubectl rollwright retry deployment.rollwright.dev/web -n shop";
-    const UNDO: &str = "kubectl rollwright undo deployment.rollwright.dev/web -n shop";
-    const DIFF: &str = "kubectl rollwright diff deployment.rollwright.dev/web -n shop";
-
-    /// A pod that cannot pull its image.
-    fn pod(set: &str, image: &str) -> Value {
-        let waiting = json!({"reason": "ImagePullBackOff", "message": "not found"});
-        let container = json!({"name": "app", "image": image, "state": {"waiting": waiting}});
-        json!({
-            "metadata": {"name": format!("{set}-x"), "namespace": "shop", "uid": "p"},
-            "status": {"phase": "Pending", "containerStatuses": [container]},
-        })
-    }
-
-    #[track_caller]
-    fn is_blocked(diagnosis: &Diagnosis, cause: &str, begins: &str, next: &str) {
-        assert_eq!((diagnosis.verdict, &*diagnosis.cause), (Verdict::Blocked, cause), "{diagnosis:?}");
-        assert!(diagnosis.text.starts_with(&capitalized(begins)), "{diagnosis:?}");
-        assert_eq!(diagnosis.next.as_deref(), Some(next));
-    }
-
-    #[test]
-    fn a_revert_names_both_revisions_and_the_commands() {
-        let words = format!("{}. ", samples::reverted_words());
-        let found = diverged_by(&samples::reverted(), instead(Why::Converged), &[]);
-        is_blocked(&found, "Reverted", &words, DIFF);
-        let ways = format!(
-            "To restore the template of the revision that runs: `{UNDO}`. To try the declared one again: `{RETRY_IT}`."
-        );
-        assert_eq!(found.text, capitalized(&format!("{words}{ways}")));
-        let found = diverged_by(&samples::reverted(), instead(Why::Stepping), &[pod("web-h6", "app:6")]);
-        is_blocked(&found, "Reverted", &format!("{words}1 pod of web-h6 cannot pull the image app:6"), DIFF);
-        let found = diverged_by(&samples::reverted(), instead(Why::Stepping), &[]);
-        let under_way = format!("{words}Revision 6 is still being rolled out. The controller is");
-        is_blocked(&found, "Reverted", &under_way, DIFF);
-        let mut paused = samples::reverted();
-        paused.body["spec"]["paused"] = json!(true);
-        let found = diverged_by(&paused, Why::Paused, &[]);
-        assert_eq!((found.verdict, &*found.cause), (Verdict::Paused, "Paused"), "{found:?}");
-    }
-
-    #[test]
-    fn the_history_shows_why_it_failed() {
-        let mut deployment = samples::reverted();
-        deployment.body["status"]["history"] = json!([
-            {"id": 10, "revision": 6, "outcome": "Succeeded"},
-            {"id": 9, "revision": 7, "outcome": "Failed", "reason": "ImagePull",
-             "message": "1 of 3 pods cannot pull the image app:7"},
-        ]);
-        let found = diverged_by(&deployment, instead(Why::Converged), &[]);
-        let why = " Revision 7 failed with ImagePull: 1 of 3 pods cannot pull the image app:7. To restore";
-        assert!(found.text.contains(why), "{}", found.text);
-        let quota = "1 of 3 pods are refused: pods \"a\" is forbidden: exceeded quota: small";
-        deployment.body["status"]["history"][1]["message"] = json!(quota);
-        let found = diverged_by(&deployment, instead(Why::Converged), &[]);
-        assert_eq!(found.next.as_deref(), Some("kubectl describe quota -n shop"));
-    }
-
-    #[test]
-    fn what_waits_for_somebody_shows_what_its_pods_lack() {
-        let blocked = || Why::Blocked(samples::HELD.to_owned());
-        for reason in ["RolloutFailed", "NoGoodRevision"] {
-            let held = samples::held(reason);
-            let found = diverged_by(&held, blocked(), &[]);
-            is_blocked(&found, reason, samples::HELD, UNDO);
-            assert!(found.text.ends_with(&format!("`{RETRY_IT}`.")), "{}", found.text);
-            let found = diverged_by(&held, blocked(), &[pod("web-h7", "app:7")]);
-            is_blocked(&found, reason, samples::HELD, UNDO);
-            assert!(found.text.contains("`. 1 pod of web-h7 cannot pull the image app:7"), "{}", found.text);
-        }
-    }
 
     #[test]
     fn a_request_is_waited_for() {
@@ -192,7 +119,7 @@ mod tests {
                 (Some(Unobserved::Unclear), Verdict::Waiting, "NotObserved", hidden),
                 (Some(Unobserved::Absent), Verdict::Blocked, "NoController", "the operator does not run"),
             ] {
-                let found = awaited_by(&deployment, Why::Stepping, &[], signs);
+                let found = diagnosed(&deployment, Why::Stepping, signs);
                 assert_eq!((found.verdict, &*found.cause), (verdict, cause), "{found:?}");
                 assert!(found.text.contains(words), "{found:?}");
             }

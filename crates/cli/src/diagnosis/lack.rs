@@ -8,6 +8,7 @@ use super::course::{self, back};
 use super::facts::{Diagnosis, Facts, Verdict};
 use crate::history::Revision;
 use crate::obstacle::{next, next_of_refusal};
+use crate::table::counted;
 
 /// What the revision that runs instead waits for, after a blank; empty if it has all its pods.
 pub(super) fn on_the_way(facts: &Facts<'_>, target: &Target) -> String {
@@ -50,14 +51,7 @@ pub(super) fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
     Some(Diagnosis {
         verdict: Verdict::Blocked,
         cause: worst.cause.as_str().into(),
-        text: format!("{} of {set} {}.", counted(worst.pods), worst.message),
+        text: format!("{} of {set} {}.", counted(worst.pods, "pod"), worst.message),
         next: Some(next.unwrap_or_else(|| back(facts, &worst.container))),
     })
-}
-
-pub(super) fn counted(pods: usize) -> String {
-    match pods {
-        1 => "1 pod".to_owned(),
-        more => format!("{more} pods"),
-    }
 }

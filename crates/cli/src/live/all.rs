@@ -14,12 +14,13 @@ use super::ink::Ink;
 use super::list::{Chosen, List};
 use super::model::Model;
 use super::screen::{self, Screen};
-use super::{Leave, TICK, model, show, stopped};
+use super::{Leave, TICK, model, show};
 use crate::args::ListArguments;
-use crate::cluster::{Cluster, Deployment, body};
+use crate::cluster::{Cluster, Deployment, FLAVOURS, body};
 use crate::code::Code;
-use crate::failure::{Failure, explain};
-use crate::watched::watch_config;
+use crate::failure::Failure;
+use crate::terminal::stopped;
+use crate::watched::{failure_of, watch_config};
 
 /// What happens to the Deployments of one of the APIs.
 pub(crate) enum Change {
@@ -34,11 +35,7 @@ pub(crate) enum Change {
 /// All changes, beginning with all that are there.
 pub(crate) fn changes(cluster: &Cluster, arguments: &ListArguments) -> impl Stream<Item = Change> + use<> {
     let of = |flavour: Flavour| {
-        let api = if arguments.all_namespaces {
-            cluster.deployments_everywhere(flavour)
-        } else {
-            cluster.deployments(flavour)
-        };
+        let api = cluster.deployments_of(flavour, arguments.all_namespaces);
         let mut config = watch_config();
         if let Some(selector) = &arguments.selector {
             config = config.labels(selector);
@@ -73,12 +70,7 @@ fn change(
         Err(watcher::Error::InitialListFailed(kube::Error::Api(status))) if status.code == 404 => {
             Some(Change::Whole(flavour, BTreeSet::new()))
         }
-        Err(
-            watcher::Error::InitialListFailed(error)
-            | watcher::Error::WatchStartFailed(error)
-            | watcher::Error::WatchFailed(error),
-        ) => Some(Change::Lost(flavour, Failure::from(&error))),
-        Err(error) => Some(Change::Lost(flavour, Failure::Rollout(explain(&error)))),
+        Err(error) => Some(Change::Lost(flavour, failure_of(&error))),
     }
 }
 
@@ -135,7 +127,7 @@ fn take(list: &mut List, changes: Vec<Change>, whole: &mut BTreeSet<Flavour>) {
                 list.retain(flavour, &names);
                 list.lost.remove(&flavour);
                 whole.insert(flavour);
-                list.is_whole = whole.len() == 2;
+                list.is_whole = whole.len() == FLAVOURS.len();
             }
             Change::Lost(flavour, why) => {
                 list.lost.insert(flavour, why.to_string());

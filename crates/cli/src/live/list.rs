@@ -13,15 +13,12 @@ use super::footer::hints;
 use super::ink::{Ink, strong};
 use super::model::Key;
 use super::render::{put, split};
-use crate::cluster::Deployment;
+use crate::cluster::{Deployment, Place};
 use crate::images;
 use crate::rollout::Counts;
-use crate::state::{self, State, States};
-use crate::table::age;
+use crate::state::{self, State, States, WORDS};
+use crate::table::{age, counted};
 use crate::terminal::clean;
-
-/// Namespace, name, and API.
-type Place = (String, String, Flavour);
 
 /// A Deployment in a line.
 struct Row {
@@ -53,10 +50,6 @@ pub(super) struct List {
     chosen: Option<Place>,
 }
 
-fn place(deployment: &Deployment) -> Place {
-    (deployment.namespace().to_owned(), deployment.name().to_owned(), deployment.flavour)
-}
-
 impl List {
     pub(super) fn new(namespace: Option<String>, states: States, now: Timestamp, ink: Ink) -> Self {
         Self {
@@ -73,19 +66,17 @@ impl List {
 
     /// A Deployment is there, or has changed.
     pub(super) fn set(&mut self, deployment: Deployment) {
-        let (flavour, body) = (deployment.flavour, &deployment.body);
-        let place = place(&deployment);
-        if !self.states.contain(flavour, body) {
+        let (place, state) = (deployment.place(), state::of(&deployment));
+        if !self.states.contain(state) {
             self.rows.remove(&place);
             return;
         }
-        let (state, counts) = (state::state(flavour, body), Counts::of(body));
-        let words = state::words(&deployment);
+        let (words, counts) = (state::words(&deployment), Counts::of(&deployment.body));
         self.rows.insert(place, Row { deployment, state, words, counts });
     }
 
     pub(super) fn remove(&mut self, deployment: &Deployment) {
-        self.rows.remove(&place(deployment));
+        self.rows.remove(&deployment.place());
     }
 
     /// Those of an API that a new list does not have are gone.
@@ -151,10 +142,7 @@ impl List {
 
     fn head(&self, width: usize) -> Vec<Line<'static>> {
         let count = |state: State| self.rows.values().filter(|row| row.state == state).count();
-        let all = match self.rows.len() {
-            1 => "1 Deployment".to_owned(),
-            all => format!("{all} Deployments"),
-        };
+        let all = counted(self.rows.len(), "Deployment");
         let place = match &self.namespace {
             Some(namespace) => format!("in namespace {namespace}"),
             None => "in all namespaces".to_owned(),
@@ -164,7 +152,8 @@ impl List {
         let mut spans = Vec::new();
         let mut used = 0;
         for (state, word) in WORDS {
-            let text = format!("{}{} {word}", if used == 0 { "" } else { ", " }, count(state));
+            let gap = if used == 0 { "" } else { ", " };
+            let text = format!("{gap}{} {}", count(state), word.to_lowercase());
             used += cut::width(&text);
             if count(state) > 0 && used <= width {
                 spans.push(Span::styled(text, self.ink.of(color(state))));
@@ -238,18 +227,6 @@ impl Columns {
 
 const KEYS: [(&str, &str, bool); 4] =
     [("q", "quit", false), ("Enter", "open", false), ("j k", "move", false), ("g G", "ends", false)];
-
-/// How many of each there are, in the order of the lines.
-const WORDS: [(State, &str); 8] = [
-    (State::Blocked, "blocked"),
-    (State::Reverted, "reverted"),
-    (State::Rolling, "rolling"),
-    (State::Queued, "queued"),
-    (State::Resting, "resting"),
-    (State::Paused, "paused"),
-    (State::Pinned, "pinned"),
-    (State::Complete, "complete"),
-];
 
 fn color(state: State) -> Color {
     match state {

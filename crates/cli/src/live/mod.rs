@@ -12,7 +12,6 @@ mod model;
 mod moves;
 mod pods;
 mod render;
-mod rights;
 mod screen;
 mod seen;
 #[cfg(test)]
@@ -29,8 +28,7 @@ use jiff::Timestamp;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::rollout::Phase;
-use crate::terminal::NOTICES;
+use crate::terminal::{NOTICES, stopped};
 pub(crate) use all::{Change, changes, watch_all};
 use ink::Ink;
 use model::{Effect, Model, Talk};
@@ -79,7 +77,10 @@ async fn show(
 ) -> Result<Leave, Failure> {
     let mut news = Box::pin(seen::follow(cluster, deployment, revisions));
     let mut asked: FuturesUnordered<BoxFuture<'_, Answer>> = FuturesUnordered::new();
-    asked.push(rights::may_patch(cluster, deployment).map(Answer::Rights).boxed());
+    // Each key patches the Deployment.
+    let group = deployment.flavour.api_version().split('/').next().unwrap_or_default();
+    let may = cluster.may("patch", (group, "deployments"), Some(deployment.name()));
+    asked.push(may.map(|may| Answer::Rights(may.ok())).boxed());
     let mut tick = tokio::time::interval(TICK);
     let mut stop = std::pin::pin!(stopped());
     loop {
@@ -134,26 +135,5 @@ fn code(model: &Model) -> Code {
     if model.is_gone {
         return Code::NotFound;
     }
-    let Some(seen) = model.seen.as_deref() else { return Code::Unfinished };
-    let rollout = &seen.tree.rollout;
-    match rollout.phase {
-        Phase::Complete => Code::Done,
-        Phase::Failed => Code::Failed,
-        Phase::Paused => Code::Paused,
-        Phase::Resting => rollout.rest().map_or(Code::Paused, crate::at_step::Rest::code),
-        Phase::Progressing => Code::Unfinished,
-    }
-}
-
-/// Somebody asks the process to end, other than by a key.
-async fn stopped() {
-    #[cfg(unix)]
-    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-        return;
-    }
-    let _ = tokio::signal::ctrl_c().await;
+    model.seen.as_deref().map_or(Code::Unfinished, |seen| seen.tree.rollout.code())
 }

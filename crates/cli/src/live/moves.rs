@@ -4,8 +4,6 @@ use jiff::Timestamp;
 use kube::api::Patch;
 use serde_json::Value;
 
-use crate::args::promote::PromoteArguments;
-use crate::args::target::{Several, Targets};
 use crate::args::writing::{DryRun, Writing};
 use crate::cluster::{Cluster, Deployment};
 use crate::edits::{self, Undo};
@@ -96,18 +94,10 @@ impl Move {
                 let (number, patch) = requests::retry(deployment, all, now)?;
                 Ok((format!("retry of revision {number} requested"), patch))
             }
-            Self::Promote => {
-                let wish = PromoteArguments {
-                    targets: Targets { words: Vec::new(), several: Several::default() },
-                    to: None,
-                    full: false,
-                    writing: Writing::of(DryRun::None),
-                };
-                match promotion::promote(deployment, all, &wish, now)? {
-                    Promotion::Nothing(words) => Err(Failure::Rollout(format!("{full} {words}"))),
-                    Promotion::Request(done, patch) => Ok((done, patch)),
-                }
-            }
+            Self::Promote => match promotion::promote(deployment, all, None, now)? {
+                Promotion::Nothing(words) => Err(Failure::Rollout(format!("{full} {words}"))),
+                Promotion::Request(done, patch) => Ok((done, patch)),
+            },
             Self::Undo => match undo::change(deployment, all)? {
                 (_, Undo::Nothing(words)) => Err(Failure::Rollout(format!("{full}: the {words} it"))),
                 (planned, Undo::Patch(patch)) => Ok((planned, patch)),

@@ -71,8 +71,7 @@ impl Pods<'_> {
     fn pod(&self, pod: &Pod, name: usize, status: usize) -> Line<'static> {
         let before = format!("   {}  ", cut::padded(&cut::end(&clean(&pod.name), name), name));
         let state = cut::padded(&clean(&pod.status), status);
-        let restarts = if pod.restarts > 0 { format!("{} restarts; ", pod.restarts) } else { String::new() };
-        let why = clean(&format!("{restarts}{}", why(pod).unwrap_or_default()));
+        let why = clean(&format!("{}{}", pod.restarted(), why(pod).unwrap_or_default()));
         let numbers = format!("  {}/{}  {:<4}", pod.ready, pod.containers, age(&pod.created, self.now));
         let room = self.width.saturating_sub(cut::width(&before) + status + cut::width(&numbers) + 1);
         Line::from(vec![

@@ -111,10 +111,7 @@ fn head(model: &Model, seen: &Seen, width: usize) -> Vec<Line<'static>> {
             counts.updated, counts.ready, counts.available, counts.desired
         )
     } else {
-        format!(
-            "desired {}, current {}, updated {}, ready {}, available {}",
-            counts.desired, counts.current, counts.updated, counts.ready, counts.available
-        )
+        counts.to_string()
     };
     if !seen.may_list_pods {
         numbers.push_str(" (you may not list its pods)");

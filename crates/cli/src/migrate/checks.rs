@@ -1,14 +1,12 @@
 //! What is wrong before anything is written, all of it together, each with what to do about it; and what is worth
 //! knowing.
 
-use std::collections::BTreeMap;
-
 use api::decode::{self, Defaults};
 use plan::selector::LabelSelector;
 use serde_json::Value;
 
 use crate::cluster::Deployment;
-use crate::migrate::facts::{Facts, Holder, entry, is_deleting, mark, name};
+use crate::migrate::facts::{Facts, Holder, entry, is_deleting, labels, mark, name, selects};
 use crate::migrate::pruned::pruned;
 use crate::migrate::step::{diverged, undecided, unsettled};
 use diagnosis::{controller_of, list, text};
@@ -129,7 +127,7 @@ fn overlaps(facts: &Facts, source: &Deployment, others: &[Deployment]) -> Vec<St
     let overlap = |other: &Deployment| {
         let workload = decode::workload(other.flavour, &other.body, Defaults::of(other.flavour)).ok()?;
         let selector = workload.selector.unwrap_or_default();
-        let set = facts.controlled_by(source).find(|set| selects(&selector, set))?;
+        let set = facts.controlled_by(source).find(|set| selects(&selector, labels(set)))?;
         Some(format!(
             "the selector of {} matches replicaset.apps/{}, which it could adopt on the way; give the two \
              selectors that exclude each other",
@@ -138,13 +136,6 @@ fn overlaps(facts: &Facts, source: &Deployment, others: &[Deployment]) -> Vec<St
         ))
     };
     others.iter().filter(is_other).filter_map(overlap).collect()
-}
-
-fn selects(selector: &LabelSelector, set: &Value) -> bool {
-    let labels = set.pointer("/metadata/labels").and_then(Value::as_object).into_iter().flatten();
-    let labels: BTreeMap<String, String> =
-        labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect();
-    !selector.is_empty() && selector.matches(&labels)
 }
 
 /// What does not stop a migration.
@@ -172,7 +163,7 @@ pub(crate) fn warnings(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
     let selected = |budget: &&Value| {
         let selector = budget.pointer("/spec/selector").cloned().unwrap_or_default();
         let selector: LabelSelector = serde_json::from_value(selector).unwrap_or_default();
-        facts.controlled_by(source).any(|set| selects(&selector, set))
+        facts.controlled_by(source).any(|set| selects(&selector, labels(set)))
     };
     warnings.extend(neighbours.budgets.iter().filter(selected).map(|budget| {
         format!(

@@ -1,10 +1,13 @@
 //! What a migration reads of the cluster, and what follows from it directly.
 
+use std::collections::BTreeMap;
+
 use plan::Flavour;
 use plan::equality;
 use plan::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, OUR_PREFIX};
+use plan::selector::LabelSelector;
 use plan::template::Fingerprint;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::deployment::Deployment;
 use diagnosis::{controller_of, list, text};
@@ -177,6 +180,18 @@ pub(crate) fn mark_from(source: &Deployment) -> String {
 /// A label or annotation.
 pub(crate) fn entry<'a>(object: &'a Value, place: &str, key: &str) -> Option<&'a str> {
     object.pointer("/metadata")?.get(place)?.get(key)?.as_str()
+}
+
+pub(crate) fn labels(object: &Value) -> Option<&Map<String, Value>> {
+    object.pointer("/metadata/labels")?.as_object()
+}
+
+/// Whether a selector that names something finds objects with these labels.
+pub(crate) fn selects(selector: &LabelSelector, labels: Option<&Map<String, Value>>) -> bool {
+    let labels = labels.into_iter().flatten();
+    let labels: BTreeMap<String, String> =
+        labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect();
+    !selector.is_empty() && selector.matches(&labels)
 }
 
 /// Whether the operator may see a ReplicaSet.

@@ -20,15 +20,13 @@ use std::time::Duration;
 use clap::{Args, ValueEnum as _};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use plan::Flavour;
-use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
+use serde_json::Value;
 
 use crate::args::connection::Connection;
 use crate::args::output::Output;
-use crate::args::target::Target;
 use crate::args::time::time;
 use crate::args::writing::FIELD_MANAGER;
-use crate::cluster::{Cluster, body, kind_and_group, orphaning, resource};
+use crate::cluster::{Cluster, body, kind_and_group, orphaning};
 use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::failure::Failure;
@@ -39,14 +37,15 @@ use crate::migrate::unfinished::Unfinished;
 use crate::migrate::write::{Change, Write};
 use crate::output::{document, print};
 use crate::stepwise::{Answer, Progress};
-use crate::terminal::tell;
+use crate::terminal::{stopped, tell};
 use crate::{edits, name, stepwise};
 
 /// `migrate`.
 #[derive(Debug, Args)]
 pub(crate) struct MigrateArguments {
-    #[command(flatten)]
-    target: Target,
+    /// A Deployment: web, deploy/web, deployment.rollwright.dev/web or deployment.apps/web.
+    #[arg(value_name = "NAME", required = true, num_args = 1..=2)]
+    words: Vec<String>,
     /// Migrate it back to apps/v1, and remove every Rollwright mark.
     #[arg(long)]
     back: bool,
@@ -68,7 +67,7 @@ pub(crate) struct MigrateArguments {
 }
 
 pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArguments) -> Result<Code, Failure> {
-    let named = name::parse(&arguments.target.words)?;
+    let named = name::parse(&arguments.words)?;
     let to = if arguments.back { Flavour::AppsV1 } else { Flavour::Rollwright };
     if named.flavour == Some(to) {
         let other = if arguments.back { "leave --back out" } else { "add --back for the way back" };
@@ -126,7 +125,7 @@ impl Migration<'_> {
                 Some(ended) => return ended,
                 None => format!("timed out waiting for {}", self.awaited(progress.awaited())),
             },
-            () = signaled() => "interrupted".to_owned(),
+            () = stopped() => "interrupted".to_owned(),
         };
         tell(&format!("error: {cut}; {}", self.left(is_begun || progress.has_tried)));
         Ok(Code::Unfinished)
@@ -243,12 +242,8 @@ impl Migration<'_> {
 
     async fn neighbours(&self, facts: &Facts) -> Result<Neighbours, Failure> {
         let cluster = &self.cluster;
-        let mut deployments = Vec::new();
-        for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
-            deployments.extend(cluster.list(flavour, None, false).await?);
-        }
         Ok(Neighbours {
-            deployments,
+            deployments: cluster.list(None, None, false).await?,
             budgets: optional(cluster.budgets().list(&ListParams::default()).await)?,
             is_served: cluster.serves(self.to).await?,
             denied: self.denied(facts).await?,
@@ -290,7 +285,7 @@ impl Migration<'_> {
     ) -> Result<Vec<(&'a str, String)>, Failure> {
         let mut missing = Vec::new();
         for (verb, group, resource) in permissions {
-            if !self.cluster.may(verb, group, resource).await? {
+            if !self.cluster.may(verb, (group, resource), None).await? {
                 missing.push((*verb, format!("{resource}.{group}")));
             }
         }
@@ -340,16 +335,6 @@ impl Migration<'_> {
     }
 }
 
-/// Returns at Ctrl-C, or when the process is asked to end.
-async fn signaled() {
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
-    let Ok(mut interrupt) = signal(SignalKind::interrupt()) else { return std::future::pending().await };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-}
-
 fn is_stale(status: &kube::core::Status) -> bool {
     matches!(status.code, 404 | 409) || (status.code == 422 && status.message.contains("testing"))
 }
@@ -364,29 +349,5 @@ fn optional(answer: kube::Result<kube::api::ObjectList<DynamicObject>>) -> Resul
         Ok(list) => Ok(list.items.into_iter().map(body).collect()),
         Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
-    }
-}
-
-impl Cluster {
-    fn scalers(&self) -> kube::Api<DynamicObject> {
-        let scaler = resource("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers");
-        kube::Api::namespaced_with(self.client.clone(), &self.namespace, &scaler)
-    }
-
-    /// Whether the user may do this to objects of the namespace.
-    async fn may(&self, verb: &str, group: &str, plural: &str) -> Result<bool, Failure> {
-        let review =
-            resource("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews");
-        let attributes =
-            json!({"namespace": self.namespace, "verb": verb, "group": group, "resource": plural});
-        let object = json!({
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "metadata": {},
-            "spec": {"resourceAttributes": attributes},
-        });
-        let reviews: kube::Api<DynamicObject> = kube::Api::all_with(self.client.clone(), &review);
-        let answer = reviews.create(&PostParams::default(), &dynamic(&object)?).await?;
-        Ok(body(answer).pointer("/status/allowed").and_then(Value::as_bool).unwrap_or(false))
     }
 }

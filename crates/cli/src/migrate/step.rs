@@ -21,6 +21,7 @@ use crate::migrate::write::{self, Change};
 use crate::pinned;
 use crate::rollout::is_observed;
 use crate::stepwise;
+use crate::table::counted;
 
 /// What is next.
 pub(crate) type Next = stepwise::Next<Change>;
@@ -74,7 +75,7 @@ fn both(facts: &Facts, source: &Deployment, target: &Deployment) -> Next {
         ));
     }
     if is_deleting(&target.body) {
-        return Next::Wait(format!("{} to be gone, whose deletion has begun", facts.target_name()));
+        return Next::Wait(format!("the end of {}, which somebody deleted", facts.target_name()));
     }
     let Some((current, holder)) = facts.current() else { return no_current(source) };
     match holder {
@@ -205,7 +206,8 @@ pub(crate) fn unsettled(facts: &Facts, source: &Deployment, current: &Value) -> 
     if let Some(set) = others.find(|set| size(set) > 0 || replicas(set) > 0) {
         return Some(format!("the rollout to end, which replaces replicaset.apps/{}", name(set)));
     }
-    (size(current) != wants).then(|| format!("replicaset.apps/{} to have {wants} pods", name(current)))
+    let pods = counted(wants, "pod");
+    (size(current) != wants).then(|| format!("replicaset.apps/{} to have {pods}", name(current)))
 }
 
 fn replicas(set: &Value) -> i64 {

@@ -9,20 +9,8 @@ fn now() -> Timestamp {
     "2026-04-01T12:05:00Z".parse().unwrap()
 }
 
-fn wish(to: Option<&str>, full: bool) -> PromoteArguments {
-    use clap::Parser as _;
-    let to = to.map(|to| format!(" --to={to}")).unwrap_or_default();
-    let line = format!("kubectl-rollwright promote web{to}{}", if full { " --full" } else { "" });
-    match crate::Arguments::try_parse_from(line.split(' ')).unwrap().verb {
-        crate::args::Verb::Revision(crate::args::RevisionVerb::Promote(arguments)) => arguments,
-        other => panic!("{other:?}"),
-    }
-}
-
 fn promoted(deployment: &Deployment, to: Option<&str>) -> Result<Promotion, (Code, String)> {
-    let wish = wish(to, false);
-    promote(deployment, &samples::revisions(), &wish, now())
-        .map_err(|error| (error.code(), error.to_string()))
+    promote(deployment, &samples::revisions(), to, now()).map_err(|error| (error.code(), error.to_string()))
 }
 
 fn requested(place: &str, request: &str) -> Result<Promotion, (Code, String)> {
@@ -39,8 +27,7 @@ fn a_promotion_names_the_revision_and_the_next_step() {
         assert_eq!(promoted(&deployment, Some("50%")), requested("step 3 of 4 (50%)", "7/50%"));
         assert_eq!(promoted(&deployment, Some("2")), requested("step 3 of 4 (50%)", "7/2"));
         assert_eq!(promoted(&deployment, Some("3")), requested("all pods", "7/3"));
-        let full = promote(&deployment, &samples::revisions(), &wish(None, true), now());
-        assert_eq!(full.map_err(|error| (error.code(), error.to_string())), requested("all pods", "7/all"));
+        assert_eq!(promoted(&deployment, Some("all")), requested("all pods", "7/all"));
         let already = Promotion::Nothing("is at step 2 of 4 already".to_owned());
         assert_eq!(promoted(&deployment, Some("25%")), Ok(already));
     }
@@ -144,10 +131,10 @@ fn a_step_behind_is_refused_in_the_words_of_the_planner() {
     let mut deployment = samples::resting_until_promoted();
     deployment.body["spec"]["strategy"]["rollingUpdate"]["steps"][1]["updated"] = json!("50%");
     let all = crate::history::revisions(vec![samples::set(6, 1), samples::set(7, 2)]);
-    let refused = promote(&deployment, &all, &wish(Some("1"), false), now()).err().unwrap();
+    let refused = promote(&deployment, &all, Some("1"), now()).err().unwrap();
     assert_eq!(refused.code(), Code::Failed);
     let words = "revision 7 of web is not promoted: rollwright.dev/promote=7/1/2026-04-01T12:05:00Z names step 1 of 4, \
                  and revision 7 is at step 2: name one ahead";
     assert_eq!(refused.to_string(), words);
-    assert!(promote(&deployment, &all, &wish(None, true), now()).is_ok());
+    assert!(promote(&deployment, &all, Some("all"), now()).is_ok());
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// A kubeconfig, and where it is from.
 #[derive(Debug)]
 pub(crate) struct Source {
-    pub(crate) kubeconfig: Kubeconfig,
+    kubeconfig: Kubeconfig,
     /// The files, for messages.
     pub(super) files: String,
 }
@@ -62,23 +62,22 @@ impl Source {
         let given = |flag: &Option<String>| flag.clone().filter(|name| !name.is_empty());
         let wanted = given(&connection.context);
         if let Some(wanted) = &wanted {
-            let names = self.kubeconfig.contexts.iter().map(|context| context.name.as_str());
-            self.known("context", wanted, names)?;
+            self.known("context", wanted)?;
         }
         let context_name = wanted.or_else(|| given(&self.kubeconfig.current_context));
         let mut context = self.context(context_name.as_deref())?;
         if let Some(cluster) = given(&connection.cluster) {
-            self.known("cluster", &cluster, self.kubeconfig.clusters.iter().map(|it| it.name.as_str()))?;
+            self.known("cluster", &cluster)?;
             context.cluster = cluster;
         }
         if let Some(user) = given(&connection.user) {
-            self.known("user", &user, self.kubeconfig.auth_infos.iter().map(|it| it.name.as_str()))?;
+            self.known("user", &user)?;
             context.user = Some(user);
         }
         let mut cluster = self.cluster(context_name.as_deref(), &context, connection)?;
         let user = context.user.clone().filter(|name| !name.is_empty());
-        let is_known = |user: &String| self.kubeconfig.auth_infos.iter().any(|it| it.name == *user);
-        if let Some(user) = user.as_ref().filter(|user| connection.token.is_none() && !is_known(user)) {
+        let is_unknown = |user: &&str| connection.token.is_none() && !self.names("user").contains(user);
+        if let Some(user) = user.as_deref().filter(is_unknown) {
             let context = context_name.as_deref().unwrap_or_default();
             return Err(Failure::Config(format!(
                 "{} has no user \"{user}\", which its context \"{context}\" names",
@@ -97,14 +96,19 @@ impl Source {
         Ok((self.kubeconfig, used))
     }
 
+    /// The names of its contexts, clusters, or users.
+    pub(crate) fn names(&self, kind: &str) -> Vec<&str> {
+        let Kubeconfig { contexts, clusters, auth_infos, .. } = &self.kubeconfig;
+        match kind {
+            "cluster" => clusters.iter().map(|it| it.name.as_str()).collect(),
+            "user" => auth_infos.iter().map(|it| it.name.as_str()).collect(),
+            _ => contexts.iter().map(|it| it.name.as_str()).collect(),
+        }
+    }
+
     /// Refuses a name that a flag gave and the kubeconfig does not have.
-    fn known<'a>(
-        &self,
-        kind: &str,
-        wanted: &str,
-        mut names: impl Iterator<Item = &'a str>,
-    ) -> Result<(), Failure> {
-        if names.any(|name| name == wanted) {
+    fn known(&self, kind: &str, wanted: &str) -> Result<(), Failure> {
+        if self.names(kind).contains(&wanted) {
             return Ok(());
         }
         Err(Failure::Usage(format!(
@@ -147,7 +151,7 @@ impl Source {
         })
     }
 
-    /// Whether HOST:PORT is to mean HTTPS.
+    /// Whether HOST:PORT means HTTPS.
     fn has_certificates(&self, cluster: &Cluster, user: Option<&str>, connection: &Connection) -> bool {
         let user = self.kubeconfig.auth_infos.iter().find(|it| Some(it.name.as_str()) == user);
         let has_own =
@@ -165,18 +169,15 @@ impl Source {
         connection: &Connection,
         has_certificates: bool,
     ) -> Result<String, Failure> {
-        if let Some(given) = &connection.server {
-            let uri = address::parse(given, has_certificates);
-            let wrong = || Failure::Usage(format!("--server {given}: {}", address::FORM));
-            return Ok(uri.ok_or_else(wrong)?.to_string());
-        }
-        let given = cluster.server.as_deref().unwrap_or_default();
-        let uri = address::parse(given, has_certificates);
-        let wrong = || {
-            let (files, name, form) = (&self.files, cluster_name, address::FORM);
-            Failure::Config(format!("server \"{given}\" of cluster \"{name}\" in {files} {form}"))
-        };
-        Ok(uri.ok_or_else(wrong)?.to_string())
+        let given = connection.server.as_ref().or(cluster.server.as_ref()).map_or("", String::as_str);
+        let uri = address::parse(given, has_certificates).ok_or_else(|| {
+            let (files, form) = (&self.files, address::FORM);
+            if connection.server.is_some() {
+                return Failure::Usage(format!("--server {given}: {form}"));
+            }
+            Failure::Config(format!("server \"{given}\" of cluster \"{cluster_name}\" in {files} {form}"))
+        })?;
+        Ok(uri.to_string())
     }
 }
 
@@ -196,8 +197,10 @@ mod tests {
         let (first, second) = (File::new(&context("one", "a")), File::new(&context("two", "b")));
         let list = format!("/nowhere/x:{}::{}:/nowhere/y", first.path(), second.path());
         let source = merged(&paths(Some(list.as_ref()))).expect("a kubeconfig");
-        let names: Vec<&str> = source.kubeconfig.contexts.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!((names, source.kubeconfig.current_context.as_deref()), (vec!["one", "two"], Some("one")));
+        assert_eq!(
+            (source.names("context"), source.kubeconfig.current_context.as_deref()),
+            (vec!["one", "two"], Some("one"))
+        );
         let none = merged(&paths(Some("/nowhere/x:/nowhere/y".as_ref()))).expect("an empty kubeconfig");
         assert!(none.kubeconfig.contexts.is_empty());
         assert_eq!(none.files, "/nowhere/x:/nowhere/y");

@@ -58,7 +58,8 @@ impl Kind {
         match *request.method() {
             Method::GET if asks("watch=true") => Self::Watch,
             Method::GET => Self::Read,
-            _ if asks("dryRun=All") => Self::Read,
+            // A question about rights is asked by a write that changes nothing.
+            _ if asks("dryRun=All") || request.uri().path().ends_with("accessreviews") => Self::Read,
             _ => Self::Write,
         }
     }
@@ -105,11 +106,26 @@ impl Patience {
         Self { client, place, limit, told: Arc::default(), contact: Contact::default() }
     }
 
-    /// Sends a request, again if need be and if that is safe.
-    pub(super) async fn send(self, request: Request<Body>) -> Result<Response<Body>, Unserved> {
+    /// Sends a request, again if need be and if that is safe. A log has it on standard error, as kubectl prints it.
+    pub(super) async fn send(
+        self,
+        request: Request<Body>,
+        is_logged: bool,
+    ) -> Result<Response<Body>, Unserved> {
+        // The client ends some paths with a `?` and no query.
+        let path = request.uri().to_string();
+        let asked = format!("{} {}{}", request.method(), self.place.server, path.trim_end_matches('?'));
+        let begun = Instant::now();
         self.contact.asks();
         let answer = self.send_patiently(request).await;
         self.contact.ends(answer.is_ok());
+        if is_logged {
+            let outcome = match &answer {
+                Ok(answer) => answer.status().to_string(),
+                Err(error) => format!("failed ({error})"),
+            };
+            tell(&format!("{asked} {outcome} in {} milliseconds", begun.elapsed().as_millis()));
+        }
         answer
     }
 

@@ -7,7 +7,6 @@ mod server;
 mod watched;
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Parser as _;
 use kube::client::Body;
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::args::Arguments;
 use crate::code::Code;
-use crate::terminal::{clean, told};
+use crate::terminal::told;
 use crate::verbs::carry_out;
 
 /// A file that goes away with the test.
@@ -66,13 +65,6 @@ async fn outcome(words: &str) -> (u8, String) {
         Ok(code) => (code.number(), told().pop().unwrap_or_default()),
         Err(failure) => (failure.code().number(), failure.to_string()),
     }
-}
-
-/// A row of a table that `--nocapture` shows.
-#[expect(clippy::print_stdout, reason = "a table of the tests")]
-fn row(tried: &str, begun: Instant, code: u8, line: &str) {
-    let (tried, line) = (clean(tried), line.lines().next().unwrap_or_default());
-    println!("| {tried} | {code} | {:.2} s | {line} |", begun.elapsed().as_secs_f64());
 }
 
 /// An apps/v1 Deployment of one pod; its rollout is complete once that is updated.

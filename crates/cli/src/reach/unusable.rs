@@ -53,22 +53,19 @@ impl Used {
 
     /// A field with which there is no configuration.
     pub(super) fn wrong_field(&self, error: &KubeconfigError) -> String {
-        match error {
+        let (field, words) = match error {
+            KubeconfigError::ParseCertificates(_) => return self.no_certificate(),
             KubeconfigError::LoadCertificateAuthority(data) => {
-                format!("{}: {}", self.of_cluster("certificate-authority"), words(data))
+                (self.of_cluster("certificate-authority"), words(data))
             }
-            KubeconfigError::ParseCertificates(_) => self.no_certificate(),
-            KubeconfigError::LoadClientCertificate(data) => {
-                format!("{}: {}", self.of_user("client-certificate"), words(data))
-            }
-            KubeconfigError::LoadClientKey(data) => {
-                format!("{}: {}", self.of_user("client-key"), words(data))
-            }
+            KubeconfigError::LoadClientCertificate(data) => (self.of_user("client-certificate"), words(data)),
+            KubeconfigError::LoadClientKey(data) => (self.of_user("client-key"), words(data)),
             KubeconfigError::ParseProxyUrl(error) => {
-                format!("{}, or HTTPS_PROXY, is not a URL: {error}", self.of_cluster("proxy-url"))
+                (format!("{}, or HTTPS_PROXY, is not a URL", self.of_cluster("proxy-url")), error.to_string())
             }
-            other => format!("{}: {}", self.files, explain(other)),
-        }
+            other => (self.files.clone(), explain(other)),
+        };
+        format!("{field}: {words}")
     }
 
     /// Why there is no client of this configuration.

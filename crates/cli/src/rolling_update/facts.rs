@@ -6,6 +6,8 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
+use crate::migrate::facts::entry;
+pub(crate) use crate::migrate::facts::{is_deleting, name, size};
 use diagnosis::{controller_of, list, text};
 
 /// How many pods a controller should have in the end: all of them, or none.
@@ -49,10 +51,6 @@ pub(crate) struct Wanted {
     pub(crate) is_derived: bool,
 }
 
-pub(crate) fn name(object: &Value) -> &str {
-    text(object, "/metadata/name")
-}
-
 /// As kubectl prints names.
 pub(crate) fn full_name(name: &str) -> String {
     format!("replicationcontroller/{name}")
@@ -62,12 +60,8 @@ pub(crate) fn number(object: &Value, path: &str) -> i64 {
     object.pointer(path).and_then(Value::as_i64).unwrap_or(0)
 }
 
-pub(crate) fn size(controller: &Value) -> i64 {
-    controller.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1)
-}
-
 pub(crate) fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
-    object.pointer("/metadata/annotations")?.get(key)?.as_str()
+    entry(object, "annotations", key)
 }
 
 pub(crate) fn desired(controller: &Value) -> Option<i64> {
@@ -76,10 +70,6 @@ pub(crate) fn desired(controller: &Value) -> Option<i64> {
 
 pub(crate) fn is_held(controller: &Value) -> bool {
     annotation(controller, HELD).is_some()
-}
-
-pub(crate) fn is_deleting(object: &Value) -> bool {
-    object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
 /// Whether the controller of controllers has seen the last change.
@@ -205,7 +195,7 @@ impl Wanted {
             None if names.len() == 1 => 0,
             None => {
                 return Err(Failure::Usage(format!(
-                    "{} has the containers {}; say with --container which one gets the image",
+                    "{} has the containers {}; name the one that gets the image with --container",
                     full_name(name(old)),
                     names.join(", ")
                 )));

@@ -8,7 +8,6 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -22,6 +21,7 @@ use crate::args::writing::FIELD_MANAGER;
 use crate::cluster::{Cluster, body, orphaning};
 use crate::code::Code;
 use crate::failure::Failure;
+use crate::manifests;
 use crate::output::{document, print};
 use crate::rolling_update::facts::{
     DESIRED, Facts, LABEL_KEY, PARTNER, Wanted, annotation, full_name, is_held, name,
@@ -83,20 +83,10 @@ pub(crate) async fn update(
 
 /// The one ReplicationController in a file.
 fn read_manifest(place: &str) -> Result<Value, Failure> {
-    let usage = |problem: String| Failure::Usage(format!("-f {place}: {problem}"));
-    let texts =
-        admission::lint::files::texts(Path::new(place)).map_err(|problem| usage(problem.to_string()))?;
-    let mut found = Vec::new();
-    for (_, text) in texts {
-        found.extend(admission::lint::objects(&text).map_err(|problem| usage(problem.to_string()))?);
-    }
-    let mut controllers = found
-        .into_iter()
-        .filter(|it| it.get("kind").and_then(Value::as_str) == Some("ReplicationController"));
-    match (controllers.next(), controllers.next()) {
-        (Some(controller), None) => Ok(controller),
-        (None, _) => Err(usage("there is no ReplicationController in it".to_owned())),
-        _ => Err(usage("there is more than one ReplicationController in it".to_owned())),
+    let mut found = manifests::read(place, "ReplicationController")?;
+    match found.len() {
+        1 => Ok(found.swap_remove(0)),
+        _ => Err(Failure::Usage(format!("-f {place}: there is more than one ReplicationController in it"))),
     }
 }
 
@@ -155,9 +145,12 @@ impl Update<'_> {
                     full_name(&old_name)
                 )))
             }
-            (Some(old), None) if wanted.is_none() && !arguments.rollback && !is_held(old) => Err(Failure::Usage(
-                "say what the next one is to be: --image=IMAGE, -f FILE, or the name of one that is there".to_owned(),
-            )),
+            (Some(old), None) if wanted.is_none() && !arguments.rollback && !is_held(old) => {
+                Err(Failure::Usage(
+                    "describe the next one: --image=IMAGE, -f FILE, or the name of one that is there"
+                        .to_owned(),
+                ))
+            }
             _ => Ok(Start { old: old_name, next, rename }),
         }
     }
@@ -244,7 +237,7 @@ impl Update<'_> {
                         let left = self.arguments.update_period.saturating_sub(last.elapsed());
                         if left > Duration::ZERO {
                             tokio::time::sleep(left).await;
-                            progress.begin_anew();
+                            progress.begin_again();
                             last_up = None;
                             continue;
                         }
@@ -255,7 +248,7 @@ impl Update<'_> {
                     match answer.map_err(interrupted)? {
                         Answer::Done => {
                             progress.wrote(&write.says)?;
-                            progress.begin_anew();
+                            progress.begin_again();
                             last_up = if is_up { Some(Instant::now()) } else { last_up };
                             continue;
                         }

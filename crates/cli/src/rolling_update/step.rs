@@ -8,6 +8,7 @@ use crate::rolling_update::facts::{
     is_held, is_observed, is_unique, name, number, size, stripped, template_label,
 };
 use crate::stepwise;
+use crate::table::counted;
 use diagnosis::text;
 
 /// What is next.
@@ -54,7 +55,7 @@ pub(crate) fn next(facts: &Facts) -> Next {
     }
     for (controller, place) in [(&facts.old, &facts.old_name), (&facts.next, &facts.next_name)] {
         if controller.as_ref().is_some_and(is_deleting) {
-            return Next::Wait(format!("{} to be gone, whose deletion has begun", full_name(place)));
+            return Next::Wait(format!("the end of {}, which somebody deleted", full_name(place)));
         }
     }
     match (&facts.old, &facts.next) {
@@ -80,7 +81,7 @@ fn begin(facts: &Facts, old: &Value) -> Next {
             return Next::Done;
         }
         return Next::Stuck(format!(
-            "{} not found; say with --image or -f what it is to be",
+            "{} not found; describe it with --image or -f",
             full_name(&facts.next_name)
         ));
     };
@@ -211,13 +212,18 @@ fn roll(source: &Value, target: &Value) -> Next {
         if desired(controller) != Some(wants) {
             let annotations = json!({DESIRED: wants.to_string()});
             let patch = json!({"metadata": identity(controller, &[("annotations", annotations)])});
-            let says = format!("note that {} is to have {wants} pods", full_name(name(controller)));
+            let says = format!(
+                "note that {} gets {} in the end",
+                full_name(name(controller)),
+                counted(wants, "pod")
+            );
             return write(says, Change::Patch { name: name(controller).to_owned(), patch });
         }
     }
     let reached = size(target);
     if !is_observed(target) || available(target) < reached {
-        return Next::Wait(format!("{reached} pods of {} to be available", full_name(name(target))));
+        let pods = counted(reached, "pod");
+        return Next::Wait(format!("{pods} of {} to be available", full_name(name(target))));
     }
     if size(source) > all.saturating_sub(reached).max(0) {
         return resize(source, size(source).saturating_sub(1));

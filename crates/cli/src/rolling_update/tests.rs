@@ -305,7 +305,7 @@ fn several_containers_need_a_name() {
     old["spec"]["template"]["spec"]["containers"] =
         json!([{"name": "a", "image": "i"}, {"name": "b", "image": "i"}]);
     let failure = Wanted::with_image(&old, LABEL_KEY, "x", None).expect_err("which?").to_string();
-    assert!(failure.contains("has the containers a, b; say with --container"), "{failure}");
+    assert!(failure.contains("has the containers a, b; name the one"), "{failure}");
     let failure = Wanted::with_image(&old, LABEL_KEY, "x", Some("c")).expect_err("none").to_string();
     assert!(failure.contains("there is no container \"c\""), "{failure}");
     let wanted = Wanted::with_image(&old, LABEL_KEY, "x", Some("b")).expect("b");

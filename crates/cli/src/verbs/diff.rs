@@ -94,27 +94,18 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_compared_with_what_was_reverted_to() {
-        let (mut deployment, all) = (samples::reverted(), samples::revisions());
-        let text = compared(&deployment, &all).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[..2], ["--- revision 6 (runs)", "+++ revision 7 (declared)"], "{text}");
-        assert!(text.contains("image: app:6") && text.contains("image: app:7"), "{text}");
-        deployment.body["metadata"]["generation"] = json!(10);
-        assert_eq!(compared(&deployment, &all).unwrap_or_default(), text, "somebody scaled it a moment ago");
-    }
-
-    #[test]
-    fn while_nothing_is_rolled_out_the_last_good_revision_is_compared() {
-        let (mut held, all) = (samples::held("RolloutFailed"), samples::revisions());
-        let text = compared(&held, &all).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[..2], ["--- revision 6 (the last good one)", "+++ revision 7 (declared)"], "{text}");
-        held.body["metadata"]["generation"] = json!(10);
-        assert_eq!(compared(&held, &all).unwrap_or_default(), text, "somebody scaled it a moment ago");
-        held.body["status"]["fallback"] = json!(null);
-        let text = compared(&held, &all).unwrap_or_default();
-        assert_eq!(text, format!("deployment.rollwright.dev/web: {}\n", samples::HELD));
+    fn after_a_failure_what_runs_or_the_last_good_revision_is_compared() {
+        let all = samples::revisions();
+        for mut deployment in [samples::reverted(), samples::held("RolloutFailed")] {
+            let text = compared(&deployment, &all).unwrap_or_default();
+            assert!(text.contains("image: app:6") && text.contains("image: app:7"), "{text}");
+            deployment.body["metadata"]["generation"] = json!(10);
+            assert_eq!(
+                compared(&deployment, &all).unwrap_or_default(),
+                text,
+                "somebody scaled it a moment ago"
+            );
+        }
     }
 
     #[test]
@@ -128,12 +119,6 @@ mod tests {
         deployment.body["spec"]["pin"] = json!(null);
         let text = compared(&deployment, &all).unwrap_or_default();
         assert!(text.starts_with("--- revision 6 (still runs)\n+++ revision 7 (declared)\n"), "{text}");
-        let gone = compared(&samples::missing(), &all);
-        let (code, message) = gone.err().map(|error| (error.code(), error.to_string())).unwrap();
-        assert_eq!(code, Code::NotFound);
-        assert!(
-            message.starts_with("spec.pin.podTemplateHash h9 (INC-4711) matches no ReplicaSet of this"),
-            "{message}"
-        );
+        assert_eq!(compared(&samples::missing(), &all).err().map(|gone| gone.code()), Some(Code::NotFound));
     }
 }

@@ -14,7 +14,7 @@ use crate::output::{document, print};
 use crate::promotion::{self, Promotion};
 use crate::terminal::tell;
 use crate::verbs::subject::Subject;
-use crate::{edits, newer, pinned, requests};
+use crate::{edits, goal, newer, pinned, requests};
 
 /// Prints what was done, or the object as it is now.
 pub(crate) fn report(deployment: &Deployment, done: &str, writing: &Writing) -> Result<Code, Failure> {
@@ -98,7 +98,8 @@ pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Resul
 pub(crate) async fn promote(subject: &Subject, arguments: &PromoteArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
-    match promotion::promote(deployment, &all, arguments, jiff::Timestamp::now())? {
+    let to = if arguments.full { Some(goal::ALL) } else { arguments.to.as_deref() };
+    match promotion::promote(deployment, &all, to, jiff::Timestamp::now())? {
         Promotion::Nothing(words) => report(deployment, &words, &arguments.writing),
         Promotion::Request(done, patch) => apply(subject, &patch, &done, &arguments.writing).await,
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use futures::StreamExt as _;
 
 use crate::args::GetArguments;
-use crate::at_step::Rest;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
@@ -71,13 +70,11 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
             show(&tree, arguments)?;
         }
         last = Some(tree.rollout.clone());
-        match tree.rollout.phase {
-            Phase::Complete => return Ok(Code::Done),
+        match tree.rollout.code() {
+            Code::Unfinished => {}
             // Who has just pinned a revision wants to see its pods come.
-            Phase::Failed if !tree.is_on_the_way() => return Ok(Code::Failed),
-            Phase::Paused => return Ok(Code::Paused),
-            Phase::Resting if !tree.rollout.rest().is_some_and(Rest::ends) => return Ok(Code::Paused),
-            Phase::Failed | Phase::Progressing | Phase::Resting => {}
+            Code::Failed if tree.is_on_the_way() => {}
+            code => return Ok(code),
         }
         tokio::time::sleep(GATHER).await;
         // While nobody looks at the Deployment, its controller may end, or begin to run.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::ListArguments;
 use crate::args::connection::Connection;
 use crate::at_step::AtStep;
-use crate::cluster::{Cluster, Deployment, label_selector};
+use crate::cluster::{Cluster, Deployment, FLAVOURS, Place, label_selector};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::images;
@@ -22,7 +22,6 @@ use crate::rollout;
 use crate::state;
 use crate::table::{age, line, table};
 use crate::terminal::tell;
-use crate::tree::counts_document;
 
 pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> Result<Code, Failure> {
     let cluster = Cluster::connect(connection).await?;
@@ -32,13 +31,9 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
         }
         return follow(&cluster, arguments).await;
     }
-    let selector = arguments.selector.as_deref();
-    let mut found = Vec::new();
-    for flavour in FLAVOURS {
-        found.extend(cluster.list(flavour, selector, arguments.all_namespaces).await?);
-    }
-    found.retain(|deployment| arguments.states.contain(deployment.flavour, &deployment.body));
-    found.sort_by_key(place);
+    let mut found = cluster.list(None, arguments.selector.as_deref(), arguments.all_namespaces).await?;
+    found.retain(|deployment| arguments.states.contain(state::of(deployment)));
+    found.sort_by_key(Deployment::place);
     if let Some(format) = arguments.output.document() {
         let names: Vec<String> = found.iter().map(Deployment::full_name).collect();
         let items: Vec<Value> = found.iter().map(item).collect();
@@ -53,12 +48,10 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
         return Ok(Code::Done);
     }
     let now = jiff::Timestamp::now();
-    let rows = found.iter().map(|deployment| (place(deployment), row(deployment, now))).collect();
+    let rows = found.iter().map(|deployment| (deployment.place(), row(deployment, now))).collect();
     print(&whole_table(&rows, Shape::of(arguments)))?;
     Ok(Code::Done)
 }
-
-const FLAVOURS: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
 
 /// Prints the table, and a line for each change of one of its lines.
 async fn follow(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Failure> {
@@ -69,8 +62,8 @@ async fn follow(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Fa
     while let Some(change) = changes.next().await {
         let was_whole = whole.len() == FLAVOURS.len();
         match change {
-            Change::There(deployment) if arguments.states.contain(deployment.flavour, &deployment.body) => {
-                let (place, row) = (place(&deployment), row(&deployment, jiff::Timestamp::now()));
+            Change::There(deployment) if arguments.states.contain(state::of(&deployment)) => {
+                let (place, row) = (deployment.place(), row(&deployment, jiff::Timestamp::now()));
                 let before = rows.insert(place.clone(), row.clone());
                 if before.is_some_and(|before| is_same(&before, &row)) {
                     continue;
@@ -82,7 +75,7 @@ async fn follow(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Fa
                 }
             }
             Change::There(deployment) | Change::Gone(deployment) => {
-                rows.remove(&place(&deployment));
+                rows.remove(&deployment.place());
             }
             Change::Whole(flavour, _) => {
                 whole.insert(flavour);
@@ -91,18 +84,11 @@ async fn follow(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Fa
                     print(&whole_table(&rows, shape))?;
                 }
             }
-            Change::Lost(_, failure @ Failure::Forbidden(_)) => return Err(failure),
-            Change::Lost(_, why) => interruption.note(&why),
+            Change::Lost(_, failure) if failure.is_final() => return Err(failure),
+            Change::Lost(_, failure) => interruption.note(&failure),
         }
     }
     Err(Failure::Rollout("the watch has ended; try again".to_owned()))
-}
-
-/// Namespace, name, and API: the order of the lines.
-type Place = (String, String, Flavour);
-
-fn place(deployment: &Deployment) -> Place {
-    (deployment.namespace().to_owned(), deployment.name().to_owned(), deployment.flavour)
 }
 
 /// What of the table is shown.
@@ -189,7 +175,7 @@ fn item(deployment: &Deployment) -> Value {
         "namespace": deployment.namespace(),
         "phase": rollout.phase.word(),
         "message": rollout.message,
-        "replicas": counts_document(&rollout),
+        "replicas": rollout.counts,
         "step": rollout.at_step.as_ref().map(AtStep::document),
         "images": images::of(deployment.template()),
         "target": pinned::target(&deployment.body),
@@ -200,17 +186,6 @@ fn item(deployment: &Deployment) -> Value {
 mod tests {
     use super::*;
     use crate::pinned::samples;
-
-    #[test]
-    fn a_pin_is_a_state_of_its_own() {
-        let status = |deployment: &Deployment| row(deployment, jiff::Timestamp::UNIX_EPOCH)[2].clone();
-        assert_eq!(status(&samples::pinned()), "Pinned");
-        assert_eq!(status(&samples::missing()), "Blocked: PinTargetMissing");
-        assert_eq!(item(&samples::pinned())["target"]["revision"], 6);
-        let mut paused = samples::pinned();
-        paused.body["spec"]["paused"] = json!(true);
-        assert_eq!(status(&paused), "Paused");
-    }
 
     #[test]
     fn a_change_stands_below_the_columns_and_an_age_is_none() {
@@ -241,16 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_has_the_words_of_the_column_status() {
-        let status = |deployment: &Deployment| row(deployment, jiff::Timestamp::UNIX_EPOCH)[2].clone();
-        assert_eq!(status(&samples::reverted()), "Reverted");
-        assert_eq!(item(&samples::reverted())["target"]["reason"], "Reverted");
-        for reason in ["RolloutFailed", "NoGoodRevision"] {
-            let mut held = samples::held(reason);
-            assert_eq!(status(&held), format!("Blocked: {reason}"));
-            assert_eq!(item(&held)["phase"], "Failed");
-            held.body["status"]["blockers"] = json!([{"cause": "ImagePull"}]);
-            assert_eq!(status(&held), "Blocked: ImagePull");
+    fn programs_learn_what_runs_and_why() {
+        for (deployment, reason) in [(samples::pinned(), "Pinned"), (samples::reverted(), "Reverted")] {
+            let item = item(&deployment);
+            assert_eq!((&item["target"]["revision"], &item["target"]["reason"]), (&json!(6), &json!(reason)));
+            assert_eq!(item["phase"], "Failed");
         }
     }
 

@@ -20,7 +20,7 @@ use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::{migrate, rolling_update};
-use several::{are_several, each, each_within, heading, one_if};
+use several::{each, each_headed, each_within, one_if};
 #[cfg(test)]
 pub(crate) use {diff::compared, plan::summary};
 
@@ -35,12 +35,8 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
             each(connection, &it.targets, async |subject| get::get(subject, it).await).await
         }
         Verb::Why(it) => {
-            let is_headed = it.output.format.is_none() && are_several(&it.targets);
-            each(connection, &it.targets, async |subject| {
-                heading(subject, is_headed)?;
-                why::why(subject, it).await
-            })
-            .await
+            let is_text = it.output.format.is_none();
+            each_headed(connection, &it.targets, is_text, async |subject| why::why(subject, it).await).await
         }
         Verb::Plan(arguments) => plan::plan(connection, arguments).await,
         Verb::List(arguments) => list::list(connection, arguments).await,
@@ -62,14 +58,7 @@ async fn change(connection: &Connection, verb: &SpecVerb) -> Result<Code, Failur
 
 async fn revision(connection: &Connection, verb: &RevisionVerb) -> Result<Code, Failure> {
     match verb {
-        RevisionVerb::Diff(it) => {
-            let is_headed = are_several(&it.targets);
-            each(connection, &it.targets, async |subject| {
-                heading(subject, is_headed)?;
-                diff::diff(subject).await
-            })
-            .await
-        }
+        RevisionVerb::Diff(it) => each_headed(connection, &it.targets, true, diff::diff).await,
         RevisionVerb::Unpin(it) => {
             each(connection, &it.targets, async |subject| edit::unpin(subject, it).await).await
         }

@@ -55,7 +55,7 @@ complete -F _kubectl_rollwright kubectl-rollwright
 pub(crate) async fn carry_out(verb: &OwnVerb) -> Result<Code, Failure> {
     match verb {
         OwnVerb::Lint(arguments) => check(arguments),
-        OwnVerb::Completion(arguments) => print_script(arguments.whose),
+        OwnVerb::Completion(arguments) => print_script(arguments.shell),
         OwnVerb::Version(arguments) => print_version(&arguments.output),
         OwnVerb::Man { directory } => write_man_pages(directory),
         OwnVerb::Complete { words } => complete(words).await,
@@ -69,23 +69,19 @@ fn check(arguments: &LintArguments) -> Result<Code, Failure> {
     Ok(verdict.code)
 }
 
-fn print_script(whose: Completing) -> Result<Code, Failure> {
-    let shell = match whose {
-        Completing::Bash => {
-            print(FOR_BASH)?;
-            return Ok(Code::Done);
-        }
-        Completing::Zsh => Shell::Zsh,
-        Completing::Fish => Shell::Fish,
-        Completing::PowerShell => Shell::PowerShell,
-        Completing::Kubectl => {
-            print(FOR_KUBECTL)?;
-            return Ok(Code::Done);
-        }
+fn print_script(shell: Completing) -> Result<Code, Failure> {
+    let of = |shell: Shell| {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Arguments::command(), PROGRAM, &mut script);
+        String::from_utf8_lossy(&script).into_owned()
     };
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), PROGRAM, &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    print(&match shell {
+        Completing::Bash => FOR_BASH.to_owned(),
+        Completing::Kubectl => FOR_KUBECTL.to_owned(),
+        Completing::Zsh => of(Shell::Zsh),
+        Completing::Fish => of(Shell::Fish),
+        Completing::PowerShell => of(Shell::PowerShell),
+    })?;
     Ok(Code::Done)
 }
 

@@ -14,14 +14,14 @@ use crate::migrate::unfinished;
 use crate::name;
 use crate::output::{document, print};
 use crate::projection::{Projection, Row, Stop, project};
-use crate::table::table;
+use crate::table::{counted, table};
 use crate::terminal::tell;
 use crate::verbs::subject::find;
 
 pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> Result<Code, Failure> {
     let named = if arguments.files.is_empty() { name::parse_several(&arguments.words)? } else { Vec::new() };
-    let objects =
-        arguments.files.iter().map(|file| manifests::read(file)).collect::<Result<Vec<_>, _>>()?.concat();
+    let objects = arguments.files.iter().map(|file| manifests::read(file, "Deployment"));
+    let objects = objects.collect::<Result<Vec<_>, _>>()?.concat();
     let cluster = Cluster::connect(connection).await?;
     let mut wanted = Vec::new();
     let mut code = Code::Done;
@@ -106,12 +106,12 @@ pub(crate) fn summary(deployment: &Deployment, projection: &Projection) -> Strin
     let summary = if steps == 0 {
         "no step to take".to_owned()
     } else {
-        let (plural, highest) = (if steps == 1 { "" } else { "s" }, projection.highest());
-        let pods = if highest == 1 { "pod" } else { "pods" };
         format!(
-            "{steps} step{plural}; at least {} available (limit {}), at most {highest} {pods} (limit {})",
+            "{}; at least {} available (limit {}), at most {} (limit {})",
+            counted(steps, "step"),
             projection.lowest(),
             projection.floor,
+            counted(projection.highest(), "pod"),
             projection.ceiling
         )
     };

@@ -17,9 +17,6 @@ use crate::output::print;
 use crate::terminal::tell;
 use crate::verbs::subject::{Subject, find};
 
-/// Both APIs.
-const BOTH: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
-
 /// What the command line chooses.
 #[derive(Debug, PartialEq, Eq)]
 enum Choice {
@@ -40,18 +37,30 @@ pub(super) fn one_if(waits: bool, targets: &Targets, how: &str) -> Result<(), Fa
     if waits && are_several(targets) { Err(Failure::Usage(how.to_owned())) } else { Ok(()) }
 }
 
-/// The name above what is printed of one of several.
-pub(super) fn heading(subject: &Subject, is_headed: bool) -> Result<(), Failure> {
-    if is_headed { print(&format!("{}\n", subject.deployment.full_name())) } else { Ok(()) }
-}
-
 /// Carries a verb out for each of the Deployments.
 pub(super) async fn each(
     connection: &Connection,
     targets: &Targets,
     verb: impl AsyncFn(&Subject) -> Result<Code, Failure>,
 ) -> Result<Code, Failure> {
-    each_within(connection, targets, Deadline::after(Duration::ZERO), verb).await
+    each_of(connection, &targets.words, &targets.several, verb).await
+}
+
+/// The same with the name above what is printed of one of several.
+pub(super) async fn each_headed(
+    connection: &Connection,
+    targets: &Targets,
+    is_text: bool,
+    verb: impl AsyncFn(&Subject) -> Result<Code, Failure>,
+) -> Result<Code, Failure> {
+    let is_headed = is_text && are_several(targets);
+    each(connection, targets, async |subject| {
+        if is_headed {
+            print(&format!("{}\n", subject.deployment.full_name()))?;
+        }
+        verb(subject).await
+    })
+    .await
 }
 
 /// The same for a verb that has a time limit.
@@ -61,9 +70,7 @@ pub(super) async fn each_within(
     deadline: Deadline,
     verb: impl AsyncFn(&Subject) -> Result<Code, Failure>,
 ) -> Result<Code, Failure> {
-    let choice = choice(&targets.words, &targets.several)?;
-    let cluster = Cluster::connect(connection).await?;
-    all(&cluster, connection.namespace.as_deref(), (choice, deadline), verb).await
+    chosen(connection, (&targets.words, &targets.several), deadline, verb).await
 }
 
 /// The same, for verbs with more words than names.
@@ -73,10 +80,18 @@ pub(super) async fn each_of(
     several: &Several,
     verb: impl AsyncFn(&Subject) -> Result<Code, Failure>,
 ) -> Result<Code, Failure> {
+    chosen(connection, (words, several), Deadline::after(Duration::ZERO), verb).await
+}
+
+async fn chosen(
+    connection: &Connection,
+    (words, several): (&[String], &Several),
+    deadline: Deadline,
+    verb: impl AsyncFn(&Subject) -> Result<Code, Failure>,
+) -> Result<Code, Failure> {
     // Before the cluster is asked, so that a typing error needs no connection.
     let choice = choice(words, several)?;
     let cluster = Cluster::connect(connection).await?;
-    let deadline = Deadline::after(Duration::ZERO);
     all(&cluster, connection.namespace.as_deref(), (choice, deadline), verb).await
 }
 
@@ -179,7 +194,7 @@ fn choice(words: &[String], several: &Several) -> Result<Choice, Failure> {
 fn of_manifests(files: &[String]) -> Result<Vec<(Named, Option<String>)>, Failure> {
     let mut named = Vec::new();
     for file in files {
-        for object in manifests::read(file)? {
+        for object in manifests::read(file, "Deployment")? {
             let (flavour, name) = manifests::identity(&object)?;
             let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).map(str::to_owned);
             named.push((Named { flavour: Some(flavour), name: name.to_owned() }, namespace));
@@ -194,10 +209,7 @@ async fn matching(
     flavour: Option<Flavour>,
     selector: Option<&str>,
 ) -> Result<Vec<Deployment>, Failure> {
-    let mut found = Vec::new();
-    for api in BOTH.into_iter().filter(|api| flavour.is_none_or(|flavour| flavour == *api)) {
-        found.extend(cluster.list(api, selector, false).await?);
-    }
+    let mut found = cluster.list(flavour, selector, false).await?;
     found.sort_by(|a, b| (a.name(), a.flavour).cmp(&(b.name(), b.flavour)));
     Ok(found)
 }
@@ -208,7 +220,11 @@ fn named(deployment: &Deployment) -> Named {
 
 /// A failure with the name that it is about.
 fn about(name: &str, failure: &str) -> String {
-    let is_named = failure.contains(name) || failure.contains(&format!("\"{name}\""));
+    let is_of_name = |letter: char| letter.is_alphanumeric() || "-./".contains(letter);
+    let is_it =
+        |word: &str| word.strip_suffix(name).is_some_and(|kind| kind.is_empty() || kind.ends_with('/'));
+    let is_named =
+        failure.split(|letter: char| !is_of_name(letter)).any(|word| is_it(word.trim_end_matches('.')));
     if is_named { failure.to_owned() } else { format!("{name}: {failure}") }
 }
 
@@ -309,7 +325,10 @@ mod tests {
     #[test]
     fn an_error_names_its_deployment_once() {
         assert_eq!(about("web", "deployment \"web\" not found"), "deployment \"web\" not found");
-        assert_eq!(about("web", "timed out"), "web: timed out");
+        assert_eq!(about("web", "deployment.apps/web is paused"), "deployment.apps/web is paused");
+        for other in ["timed out", "the webhook refuses it", "deployment \"web-api\" not found"] {
+            assert_eq!(about("web", other), format!("web: {other}"));
+        }
     }
 
     /// Answers for the Deployments `api` and `web` of apps/v1. Notes each method, path, and query.

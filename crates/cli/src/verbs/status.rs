@@ -3,7 +3,7 @@
 use api::{ConditionStatus, Target};
 use futures::StreamExt as _;
 use kube::api::DynamicObject;
-use kube::runtime::watcher::{self, Event};
+use kube::runtime::watcher::Event;
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use plan::keys::condition;
 use serde_json::{Value, json};
@@ -20,15 +20,13 @@ use crate::history::{Revision, revisions};
 use crate::output::{Drawn, document, is_lively, print};
 use crate::pinned;
 use crate::reach::contact::Interruption;
-use crate::reach::unserved::Unserved;
 use crate::reported;
 use crate::requests;
 use crate::rollout::{self, Phase, Rollout};
 use crate::signs::{self, LOOK_AGAIN};
 use crate::terminal::tell;
-use crate::tree::counts_document;
 use crate::verbs::subject::Subject;
-use crate::watched::watch_config;
+use crate::watched::{failure_of, watch_config};
 
 /// What is left undone when the time is over.
 const UNFINISHED: &str = "the rollout has not ended";
@@ -40,8 +38,8 @@ pub(crate) async fn status(
     deadline: Deadline,
 ) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
-    let mut lines =
-        Lines { format: arguments.output.format.clone(), is_once: !arguments.watch, ..Lines::new() };
+    let format = arguments.output.format.clone();
+    let mut lines = Lines { format, is_once: !arguments.watch, ..Lines::default() };
     // With several names, one may have taken all the time; the others have ended or not.
     let is_over = deadline.is_over();
     if arguments.watch && !is_over {
@@ -55,9 +53,11 @@ pub(crate) async fn status(
         lines.end()?;
         return Err(deadline.late(UNFINISHED));
     }
-    lines.end()?;
     // What has not ended has not failed either: the text shows how far it is.
-    Ok(stand.end.or(stand.rest().map(Rest::code)).unwrap_or(Code::Done))
+    let code = stand.end.or(stand.rest().map(Rest::code)).unwrap_or(Code::Done);
+    lines.mark(code);
+    lines.end()?;
+    Ok(code)
 }
 
 /// How a rollout stands towards what is waited for.
@@ -123,14 +123,7 @@ impl Stand {
         if goal == Goal::Available {
             return Self::towards_availability(deployment, rollout);
         }
-        let end = match rollout.phase {
-            Phase::Complete => Some(Code::Done),
-            Phase::Failed => Some(Code::Failed),
-            Phase::Paused => Some(Code::Paused),
-            Phase::Resting if rollout.rest().is_some_and(Rest::ends) => None,
-            Phase::Resting => Some(Code::Paused),
-            Phase::Progressing => None,
-        };
+        let end = Some(rollout.code()).filter(|code| *code != Code::Unfinished);
         Self { message: rollout.message.clone(), done: rollout.counts.new_available(), rollout, end }
     }
 
@@ -161,16 +154,11 @@ impl Stand {
         let replicas = all.iter().map(|revision| revision.status().replicas).sum();
         let left = pinned::left(rollout.counts, &pods, replicas);
         let runs = target.revision.map_or_else(String::new, |number| format!(" {number}"));
-        match left {
-            Some(left) => {
-                let message = format!("Waiting for deployment \"{name}\" rollout to finish: {left}...");
-                Self { rollout, message, done: pods.available, end: None }
-            }
-            None => {
-                let message = format!("deployment \"{name}\" runs the pinned revision{runs}");
-                Self { rollout, message, done: pods.available, end: Some(Code::Done) }
-            }
-        }
+        let (message, end) = match left {
+            Some(left) => (format!("Waiting for deployment \"{name}\" rollout to finish: {left}..."), None),
+            None => (format!("deployment \"{name}\" runs the pinned revision{runs}"), Some(Code::Done)),
+        };
+        Self { rollout, message, done: pods.available, end }
     }
 }
 
@@ -216,7 +204,11 @@ async fn follow(
     loop {
         match tokio::time::timeout(LOOK_AGAIN, events.next()).await {
             Ok(Some(Err(error))) => {
-                interruption.note(&passing(&error)?);
+                let failure = failure_of(&error);
+                if failure.is_final() {
+                    return Err(failure);
+                }
+                interruption.note(&failure);
                 continue;
             }
             Ok(Some(Ok(event))) => match shown(event, &mut is_listed, name)? {
@@ -267,28 +259,8 @@ fn shown(
     Ok(None)
 }
 
-/// The failure of a watch that is tried again. One that does not go away by waiting ends the command.
-fn passing(error: &watcher::Error) -> Result<Failure, Failure> {
-    match error {
-        watcher::Error::InitialListFailed(cause)
-        | watcher::Error::WatchStartFailed(cause)
-        | watcher::Error::WatchFailed(cause) => {
-            let failure = Failure::from(cause);
-            if is_final(cause) { Err(failure) } else { Ok(failure) }
-        }
-        watcher::Error::WatchError(status) => Ok(Failure::from(kube::Error::Api(status.clone()))),
-        watcher::Error::NoResourceVersion => Ok(Failure::Rollout(error.to_string())),
-    }
-}
-
-fn is_final(cause: &kube::Error) -> bool {
-    match cause {
-        kube::Error::Api(status) => matches!(status.code, 403 | 404),
-        other => Unserved::within(other).is_some_and(|unserved| !unserved.is_temporary()),
-    }
-}
-
 /// What is printed while waiting: a bar on a terminal, elsewhere a line per change.
+#[derive(Default)]
 pub(crate) struct Lines {
     format: Option<Format>,
     is_once: bool,
@@ -299,10 +271,6 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub(crate) fn new() -> Self {
-        Self { format: None, is_once: false, last: String::new(), drawn: Drawn::default(), result: None }
-    }
-
     fn show(&mut self, deployment: &Deployment, stand: &Stand) -> Result<(), Failure> {
         // A line for each change has a time that stays.
         let left = stand.rest().filter(|_| self.is_once || is_lively());
@@ -356,7 +324,7 @@ fn stand_document(name: &str, stand: &Stand) -> Value {
         "name": name,
         "phase": stand.rollout.phase.word(),
         "message": stand.message,
-        "replicas": counts_document(&stand.rollout),
+        "replicas": stand.rollout.counts,
         "step": stand.rollout.at_step.as_ref().map(AtStep::document),
         "exitCode": stand.end.map(Code::number),
     })

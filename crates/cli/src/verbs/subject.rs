@@ -2,11 +2,10 @@
 
 use admission::nearest;
 use kube::api::Patch;
-use plan::Flavour;
 use serde_json::Value;
 
 use crate::args::writing::{DryRun, Writing};
-use crate::cluster::{Cluster, Deployment};
+use crate::cluster::{Cluster, Deployment, FLAVOURS};
 use crate::failure::Failure;
 use crate::name::Named;
 
@@ -30,8 +29,8 @@ pub(super) async fn find(cluster: &Cluster, named: &Named) -> Result<Deployment,
 /// The Deployment with the name that is nearest. The same name in the other API is the nearest of all.
 async fn like(cluster: &Cluster, named: &Named) -> Option<String> {
     let mut known = Vec::new();
-    for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
-        known.extend(cluster.list(flavour, None, false).await.unwrap_or_default());
+    for flavour in FLAVOURS {
+        known.extend(cluster.list(Some(flavour), None, false).await.unwrap_or_default());
     }
     if let Some(same) = known.iter().find(|deployment| deployment.name() == named.name) {
         return Some(same.full_name());

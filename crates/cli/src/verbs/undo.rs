@@ -46,8 +46,15 @@ pub(crate) async fn undo(
         }
     };
     let before = deployment.status().rollback;
-    let unclear =
-        format!("{unanswered}, and may have changed {}: look before you repeat it", deployment.full_name());
+    let unclear = match writing.dry_run {
+        DryRun::None => {
+            format!(
+                "{unanswered}, and may have changed {}: look before you repeat it",
+                deployment.full_name()
+            )
+        }
+        DryRun::Client | DryRun::Server => unanswered.clone(),
+    };
     let patched = deadline.hold_or(&unclear, subject.patch(&patch, writing)).await?;
     if writing.dry_run != DryRun::None {
         if writing.output.format.is_none() {
@@ -60,7 +67,7 @@ pub(crate) async fn undo(
     if !arguments.wait {
         return Ok(Code::Done);
     }
-    let mut lines = status::Lines::new();
+    let mut lines = status::Lines::default();
     let code = status::wait(cluster, &patched, way.goal(), deadline, &mut lines).await?;
     if way != Way::Template {
         return Ok(code);

@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 pub(crate) async fn why(subject: &Subject, arguments: &WhyArguments) -> Result<Code, Failure> {
     let deployment = observed(subject).await?;
-    let diagnosis = look(subject, &deployment).await?;
+    let diagnosis = read(&subject.cluster, &deployment).await?.diagnosis(&deployment, jiff::Timestamp::now());
     let code = match diagnosis.verdict {
         Verdict::Complete => Code::Done,
         Verdict::Blocked => Code::Failed,
@@ -59,10 +59,6 @@ async fn observed(subject: &Subject) -> Result<Deployment, Failure> {
         deployment = subject.cluster.read_again(&deployment).await?;
     }
     Ok(deployment)
-}
-
-async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, Failure> {
-    Ok(read(&subject.cluster, deployment).await?.diagnosis(deployment, jiff::Timestamp::now()))
 }
 
 /// What is read to explain a rollout.

@@ -13,7 +13,7 @@ use crate::verbs::{compared, summary};
 
 mod situations;
 
-use situations::{instead_of_the_declared, of_pods, of_rollouts, rolling};
+use situations::{instead_of_the_declared, of_pods, of_rollouts, queue, rolling, waits};
 
 const PAGE: &str = include_str!("../../../tests/golden/sentences.txt");
 
@@ -70,6 +70,23 @@ impl Situation {
         self
     }
 
+    fn found(&self) -> Diagnosis {
+        let (deployment, all) = (&self.deployment, revisions(self.sets.clone()));
+        diagnose(&Facts {
+            deployment,
+            revisions: &all,
+            running: crate::pinned::running(deployment, &all),
+            new_pods: &self.pods,
+            overdue: &self.overdue,
+            events: &self.events,
+            unread: self.unread,
+            budgets: &self.budgets,
+            unobserved: self.unobserved,
+            why: self.why.clone(),
+            now: NOW.parse().unwrap(),
+        })
+    }
+
     fn print(&self, page: &mut String) {
         let Self { deployment, .. } = self;
         let all = revisions(self.sets.clone());
@@ -83,19 +100,7 @@ impl Situation {
             _ if rollout.phase == Phase::Complete => rollout.message,
             _ => reported::added_to(&rollout.message, &deployment.body),
         };
-        let found = diagnose(&Facts {
-            deployment,
-            revisions: &all,
-            running: crate::pinned::running(deployment, &all),
-            new_pods: &self.pods,
-            overdue: &self.overdue,
-            events: &self.events,
-            unread: self.unread,
-            budgets: &self.budgets,
-            unobserved: self.unobserved,
-            why: self.why.clone(),
-            now: NOW.parse().unwrap(),
-        });
+        let found = self.found();
         check(self.title, &found);
         let _ = writeln!(page, "## {}\n\nlist:   {}\nstatus: {status}", self.title, state::words(deployment));
         let _ = writeln!(page, "why:    {} ({:?}: {})", found.text, found.verdict, found.cause);
@@ -137,6 +142,10 @@ fn check(title: &str, found: &Diagnosis) {
     let is_aborted = title.starts_with("Aborted");
     assert!(!is_aborted || !text.contains("failed") && !text.contains("retry"), "{title}: {text}");
     assert!(!next.starts_with("kubectl rollwright get"), "{title}: {next} shows what is known already");
+}
+
+fn instead(why: Why) -> Why {
+    Why::Instead { why: Box::new(why), words: "revision 6 runs".to_owned() }
 }
 
 /// Each thing that the controller may do. Another one does not compile before it has its sentence.
@@ -190,4 +199,42 @@ fn each_sentence_is_on_the_page() {
     }
     let differs = page.lines().zip(PAGE.lines()).find(|(now, before)| now != before);
     assert!(page == PAGE, "UPDATE=1 cargo test -p cli page writes the page again: {differs:?}");
+}
+
+#[test]
+fn what_shows_no_cause_is_waited_for() {
+    let starting = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}],
+                          "containerStatuses": [{"name": "app", "state": {"running": {}}}]});
+    let blocked = json!({"status": {"blockers": [{"cause": "ImagePull", "pods": 2, "totalPods": 3}]}});
+    let other = json!({"metadata": {"name": "other"}, "status": {"disruptionsAllowed": 0}, "spec": {"selector": {
+        "matchLabels": {"app": "web"}, "matchExpressions": [{"key": "tier", "operator": "Exists"}]}}});
+    let rolling = Situation::rolling;
+    for situation in [
+        rolling("Without its event, a pod may only be starting").pods(vec![pod(&starting)]),
+        rolling("Who sees the pods sees more than the operator saw a moment ago").edited(&blocked),
+        Situation { overdue: vec![pod(&json!({}))], ..rolling("Nothing waits for an old pod") },
+        Situation { budgets: vec![other], ..rolling("A budget is of other pods") },
+    ] {
+        let (title, found) = (situation.title, situation.found());
+        is(&found, Verdict::Waiting, "Progressing", "waiting for pods of web-h7", "status");
+        assert!(!found.text.contains("PodDisruptionBudget"), "{title}: {found:?}");
+    }
+}
+
+#[test]
+fn of_two_causes_the_one_that_has_to_go_first_is_named() {
+    let unread = Unread { pods: false, events: true };
+    let missing = || waits("ImagePullBackOff", "not found");
+    let found = Situation { unread, ..Situation::rolling("A cause that shows").pods(missing()) }.found();
+    is(&found, Verdict::Blocked, "ImagePull", "cannot pull", "undo");
+    assert!(!found.text.contains("could not be listed"), "{found:?}");
+    let pinned = Situation::new("A pin", samples::pinned()).why(instead(Why::Stepping)).pods(missing());
+    is(&pinned.found(), Verdict::Blocked, "Pinned", "2 pods of web-h6 cannot pull", "unpin");
+    for (unobserved, verdict, cause) in [
+        (Unobserved::Absent, Verdict::Blocked, "NoController"),
+        (Unobserved::Unclear, Verdict::Waiting, "Queued"),
+    ] {
+        let queued = Situation::rolling("In the queue").edited(&queue());
+        is(&Situation { unobserved: Some(unobserved), ..queued }.found(), verdict, cause, "", "");
+    }
 }

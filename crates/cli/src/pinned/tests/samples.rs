@@ -17,10 +17,6 @@ fn template(number: i64) -> Value {
     })
 }
 
-/// What the operator reports of it.
-pub(crate) const WORDS: &str =
-    "revision 6 runs instead of the declared revision 7, because spec.pin names it (INC-4711)";
-
 /// The Deployment, with all pods of revision 6.
 pub(crate) fn pinned() -> Deployment {
     let body = json!({

@@ -1,6 +1,6 @@
 //! Servers that are broken, each in another way, on a real port.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::server::{Act, Server, answer, object, refusal};
 use super::*;
@@ -11,158 +11,83 @@ const SOON: Duration = Duration::from_secs(8);
 /// An answer that breaks off.
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{\"kin";
 
-/// A server, how often it is asked by `list`, the exit code, and parts of the text.
-struct Case {
-    act: Act,
-    flags: &'static str,
-    requests: usize,
-    code: Code,
-    texts: &'static [&'static str],
-}
-
-fn case(act: Act, requests: usize, code: Code, texts: &'static [&'static str]) -> Case {
-    Case { act, flags: "", requests, code, texts }
-}
+/// A server, how often it is asked by `list`, the exit code, and parts of the text, separated by ` | `.
+type Case = (Act, usize, Code, &'static str);
 
 fn refusals() -> Vec<Case> {
+    let busy = |header: &str| refusal(429, header, "TooManyRequests", "busy");
+    let forbidden = |message: &str| refusal(403, "", "Forbidden", message);
+    let expired = refusal(401, "", "Unauthorized", "token has expired");
+    let old = refusal(410, "", "Expired", "too old resource version");
+    let gateway = answer("502 Bad Gateway", "", "<html>\nbad gateway");
+    let down = answer("503 Service Unavailable", "", "");
     vec![
-        case(
-            refusal(401, "", "Unauthorized", "token has expired"),
+        (expired, 1, Code::NoAccess, "SERVER (PLACE) | of user ann: token has expired | --token"),
+        (forbidden("no, ann"), 1, Code::NoAccess, "no, ann"),
+        (
+            forbidden("User \"system:anonymous\" cannot list"),
             1,
             Code::NoAccess,
-            &["SERVER (kubeconfig FILE, context ours)", "of user ann: token has expired", "--token"],
+            "cannot list; the request had no credentials | --user",
         ),
-        case(refusal(403, "", "Forbidden", "no, ann"), 1, Code::NoAccess, &["no, ann"]),
-        case(
-            refusal(403, "", "Forbidden", "User \"system:anonymous\" cannot list"),
-            1,
-            Code::NoAccess,
-            &["cannot list; the request had no credentials", "--user"],
-        ),
-        case(refusal(409, "", "Conflict", "changed"), 1, Code::Failed, &["changed"]),
-        case(
-            refusal(410, "", "Expired", "too old resource version"),
+        (refusal(409, "", "Conflict", "changed"), 1, Code::Failed, "changed"),
+        (old, 1, Code::Failed, "too old resource version"),
+        (
+            busy("Retry-After: 3600\r\n"),
             1,
             Code::Failed,
-            &["too old resource version"],
+            "SERVER | 429 Too Many Requests: busy (tried once); try again in 3600s",
         ),
-        case(
-            refusal(429, "Retry-After: 3600\r\n", "TooManyRequests", "busy"),
-            1,
-            Code::Failed,
-            &["SERVER", "429 Too Many Requests: busy (tried once); try again in 3600s"],
-        ),
-        case(
-            refusal(429, "Retry-After: 1\r\n", "TooManyRequests", "busy"),
-            3,
-            Code::Failed,
-            &["(tried 3 times); try again in 1s"],
-        ),
-        case(answer("500 Internal Server Error", "", ""), 1, Code::Failed, &["answered 500"]),
-        case(
-            answer("502 Bad Gateway", "", "<html>\nbad gateway"),
-            3,
-            Code::NoAccess,
-            &["SERVER", "502 Bad Gateway: <html> bad gateway"],
-        ),
-        case(
-            answer("503 Service Unavailable", "", ""),
-            3,
-            Code::NoAccess,
-            &["SERVER (kubeconfig FILE, context ours)", "answered 503", "tried 3 times", "try again later"],
-        ),
+        (busy("Retry-After: 1\r\n"), 3, Code::Failed, "(tried 3 times); try again in 1s"),
+        (answer("500 Internal Server Error", "", ""), 1, Code::Failed, "answered 500"),
+        (gateway, 3, Code::NoAccess, "SERVER | 502 Bad Gateway: <html> bad gateway"),
+        (down, 3, Code::NoAccess, "SERVER (PLACE) | answered 503 | tried 3 times | try again later"),
     ]
 }
 
 fn nonsense() -> Vec<Case> {
-    let hang = |head: &str| Case {
-        act: Act::Hang(head.to_owned()),
-        flags: " --request-timeout=400ms",
-        requests: 1,
-        code: Code::NoAccess,
-        texts: &["SERVER (kubeconfig FILE, context ours) has not answered within 400ms", "--request-timeout"],
-    };
-    vec![
-        hang(""),
-        hang(HEAD),
-        case(
-            Act::Send(String::new()),
-            1,
-            Code::NoAccess,
-            &["cannot reach SERVER (kubeconfig FILE, context ours): connection closed", "get-contexts"],
+    let unlike = |status: &str, body: &str| answer(status, "", body);
+    let silent = "SERVER (PLACE) has not answered within 400ms | --request-timeout";
+    let cases = [
+        (Act::Hang(String::new()), silent),
+        (Act::Hang(HEAD.to_owned()), silent),
+        (Act::Send(String::new()), "cannot reach SERVER (PLACE): connection closed | get-contexts"),
+        (Act::Send(HEAD.to_owned()), "cannot reach SERVER | end of file"),
+        (Act::Send("SSH-2.0-OpenSSH_9.9\r\n".to_owned()), "cannot reach SERVER"),
+        (
+            unlike("200 OK", "<html>hello"),
+            "SERVER (PLACE) does not | 200 OK: <html>hello | is this the right address, or does a proxy answer",
         ),
-        case(Act::Send(HEAD.to_owned()), 1, Code::NoAccess, &["cannot reach SERVER", "end of file"]),
-        case(Act::Send("SSH-2.0-OpenSSH_9.9\r\n".to_owned()), 1, Code::NoAccess, &["cannot reach SERVER"]),
-        case(
-            answer("200 OK", "", "<html>hello"),
-            1,
-            Code::NoAccess,
-            &["SERVER does not", "200 OK: <html>hello", "is this the right address, or does a proxy answer"],
+        (unlike("200 OK", "{\"kind\": "), "SERVER (PLACE) does not | EOF while parsing"),
+        (unlike("200 OK", "{\"error\": \"login\"}"), "SERVER (PLACE) does not | missing field `kind`"),
+        (
+            unlike("400 Bad Request", "Client sent an HTTP request to an HTTPS server.\n"),
+            "SERVER (PLACE) does not | 400 Bad Request: Client sent an HTTP request to an HTTPS server.",
         ),
-        case(
-            answer("200 OK", "", "{\"kind\": "),
-            1,
-            Code::NoAccess,
-            &["SERVER does not", "EOF while parsing"],
-        ),
-        case(
-            answer("200 OK", "", "{\"error\": \"login\"}"),
-            1,
-            Code::NoAccess,
-            &["SERVER does not", "missing field `kind`"],
-        ),
-        case(
-            answer("400 Bad Request", "", "Client sent an HTTP request to an HTTPS server.\n"),
-            1,
-            Code::NoAccess,
-            &["SERVER does not", "400 Bad Request: Client sent an HTTP request to an HTTPS server."],
-        ),
-        case(
-            answer("403 Forbidden", "", "<html>no"),
-            1,
-            Code::NoAccess,
-            &["SERVER does not", "403 Forbidden: <html>no"],
-        ),
-        case(
-            answer("404 Not Found", "", "{\"message\": \"no route\"}"),
-            1,
-            Code::NoAccess,
-            &["SERVER does not", "404"],
-        ),
-        case(
-            answer("501 Not Implemented", "", "<html>oops"),
-            1,
-            Code::NoAccess,
-            &["SERVER does not", "501 Not Implemented: <html>oops"],
-        ),
-        case(
-            answer("404 Not Found", "", "<html>nothing here"),
-            1,
-            Code::NoAccess,
-            &["SERVER does not", "404 Not Found: <html>nothing here"],
-        ),
-        case(answer("302 Found", "Location: /login\r\n", ""), 1, Code::NoAccess, &["SERVER", "302 Found"]),
-    ]
+        (unlike("403 Forbidden", "<html>no"), "SERVER (PLACE) does not | 403 Forbidden: <html>no"),
+        (unlike("404 Not Found", "{\"message\": \"no route\"}"), "SERVER (PLACE) does not | 404"),
+        (unlike("501 Not Implemented", "<html>oops"), "does not | 501 Not Implemented: <html>oops"),
+        (unlike("404 Not Found", "<html>nothing here"), "does not | 404 Not Found: <html>nothing here"),
+        (answer("302 Found", "Location: /login\r\n", ""), "SERVER | 302 Found"),
+    ];
+    cases.into_iter().map(|(act, texts)| (act, 1, Code::NoAccess, texts)).collect()
 }
 
 #[tokio::test]
 async fn a_broken_server_is_named_in_time() {
-    for Case { act, flags, requests, code, texts } in refusals().into_iter().chain(nonsense()) {
+    for (act, requests, code, texts) in refusals().into_iter().chain(nonsense()) {
         let shown = format!("{act:?}");
+        let flags = if shown.starts_with("Hang") { " --request-timeout=400ms" } else { "" };
         let server = Server::start(move |_, _| act.clone()).await;
         let url = format!("http://{}", server.address);
         let file = kubeconfig(&url);
         let begun = Instant::now();
         let (number, text) = outcome(&format!("list{flags} --kubeconfig={}", file.path())).await;
-        let parts: Vec<&str> = shown.split("\\r\\n").collect();
-        row(&[parts[0], parts[parts.len() - 1]].join(" "), begun, number, &text);
         assert_eq!((number, server.requests().len()), (code.number(), requests), "{shown}: {text}");
         assert!(begun.elapsed() < SOON, "{shown}: {:?}", begun.elapsed());
-        for part in texts {
-            let part = part
-                .replace("SERVER does", &format!("{url} (kubeconfig {}, context ours) does", file.path()))
-                .replace("SERVER", &url)
-                .replace("FILE", file.path());
+        let place = format!("kubeconfig {}, context ours", file.path());
+        for part in texts.split(" | ") {
+            let part = part.replace("SERVER", &url).replace("PLACE", &place);
             assert!(text.contains(&part), "{shown}: {part} is not in: {text}");
         }
         for debug in ["Error", "Some(", " { ", "Status("] {
@@ -198,6 +123,11 @@ async fn a_host_and_port_is_asked_by_http() {
     let (code, text) = outcome(&format!("list -s {} --kubeconfig={}", server.address, empty.path())).await;
     assert_eq!((code, text.as_str()), (0, "No Deployments found."));
     assert_eq!(server.requests().len(), 3, "both lists, and whether the definition is installed");
+    let words = format!("kubectl-rollwright list -v=6 -s {} --kubeconfig={}", server.address, empty.path());
+    assert!(carry_out(&Arguments::try_parse_from(words.split(' ')).unwrap()).await.is_ok());
+    let path = "apis/rollwright.dev/v1/namespaces/default/deployments 200 OK in ";
+    let told = told();
+    assert!(told[0].starts_with(&format!("GET http://{}/{path}", server.address)), "{told:?}");
 }
 
 #[tokio::test]

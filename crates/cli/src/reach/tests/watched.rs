@@ -58,6 +58,22 @@ async fn a_watch_continues_and_tells_so() {
 }
 
 #[tokio::test]
+async fn a_watch_without_credentials_ends() {
+    for words in ["status web", "list --watch"] {
+        let server = Server::start(|line, _| match line {
+            _ if line.contains("/deployments/") && line.contains("/apps/") => object(&web(0)),
+            _ if line.contains("/deployments/") => refusal(404, "", "NotFound", "nothing"),
+            _ => refusal(401, "", "Unauthorized", "expired"),
+        })
+        .await;
+        let file = kubeconfig(&format!("http://{}", server.address));
+        let line = format!("{words} --kubeconfig={}", file.path());
+        let ended = tokio::time::timeout(Duration::from_secs(6), outcome(&line)).await;
+        assert!(ended.is_ok_and(|(code, text)| code == 6 && text.contains("expired")), "{words}");
+    }
+}
+
+#[tokio::test]
 async fn a_tree_that_is_watched_survives_a_failure() {
     let server = Server::start(|line, count| match line {
         _ if line.contains("rollwright.dev") => refusal(404, "", "NotFound", "nothing"),

@@ -69,7 +69,7 @@ fn a_wait_for_a_pin_ends_when_all_pods_are_of_its_revision() {
 
 #[test]
 fn programs_get_one_document_for_a_wait() {
-    let mut lines = Lines { format: Some(Format::Json), ..Lines::new() };
+    let mut lines = Lines { format: Some(Format::Json), ..Lines::default() };
     let waiting = samples::resting_for_some_time();
     let stand = Stand::of(&waiting, Goal::Complete, &[]);
     lines.show(&waiting, &stand).unwrap();

@@ -23,6 +23,13 @@ fn on_apps(mut deployment: Deployment) -> Deployment {
     Deployment { flavour: Flavour::AppsV1, ..deployment }
 }
 
+/// The operator reports that others go first.
+pub(super) fn queue() -> Value {
+    json!({"metadata": {"generation": 10}, "status": {"conditions": [{"type": "Progressing",
+        "status": "Unknown", "reason": "Queued",
+        "message": "waiting in the queue for a rollout slot: 23 Deployments are before it"}]}})
+}
+
 fn conditions(conditions: &Value) -> Value {
     json!({"status": {"conditions": conditions}})
 }
@@ -35,7 +42,7 @@ fn new_pod(name: &str, state: &Value) -> Value {
     pod
 }
 
-fn waits(reason: &str, message: &str) -> Vec<Value> {
+pub(super) fn waits(reason: &str, message: &str) -> Vec<Value> {
     let state = json!({"state": {"waiting": {"reason": reason, "message": message}}});
     vec![new_pod("a", &state), new_pod("b", &state)]
 }
@@ -124,9 +131,6 @@ pub(super) fn of_rollouts() -> Vec<Situation> {
     let young = json!({"spec": {"minReadySeconds": 30}, "status": {"readyReplicas": 4}});
     let refusal = json!({"spec": {"rollbackTo": {"revision": 99}}, "status": {"conditions": [{
         "type": "RollbackRefused", "status": "True", "message": "there is no revision 99"}]}});
-    let queue = json!({"metadata": {"generation": 10}, "status": {"conditions": [{"type": "Progressing",
-        "status": "Unknown", "reason": "Queued",
-        "message": "waiting in the queue for a rollout slot: 23 Deployments are before it"}]}});
     let deleted = json!({"metadata": {"deletionTimestamp": "2026-04-01T12:04:00Z"}});
     let held_by = json!({"metadata": {"finalizers": ["example.com/hold"]}});
     let marked = json!({"metadata": {"labels": {MIGRATED_FROM: "uid.1"}}, "spec": {"paused": true}});
@@ -152,7 +156,7 @@ pub(super) fn of_rollouts() -> Vec<Situation> {
         rolling("Deleted in the foreground").edited(&deleted).why(Why::Deleting),
         cut,
         cut_back,
-        Situation { unobserved: Some(Unobserved::Waiting), ..rolling("In the queue").edited(&queue) },
+        Situation { unobserved: Some(Unobserved::Waiting), ..rolling("In the queue").edited(&queue()) },
         unobserved("Not observed yet", Unobserved::Waiting),
         unobserved("The operator does not run", Unobserved::Absent),
         unobserved("The operator does not see it", Unobserved::Unseen),
