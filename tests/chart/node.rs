@@ -202,7 +202,7 @@ impl Worker {
             }
         } else if let Some(path) = probe["path"].as_str() {
             assert_eq!(probe["port"], pod["spec"]["containers"][0]["ports"][0]["name"]);
-            let ready = page(port, path).await.is_some_and(|page| page.starts_with("HTTP/1.1 200"));
+            let ready = page(port, path, "").await.is_some_and(|page| page.starts_with("HTTP/1.1 200"));
             if ready {
                 self.note(uid, |seen| seen.was_ready = true);
             }
@@ -256,10 +256,11 @@ impl Worker {
     }
 }
 
-/// What a local server answers, headers included.
-pub(crate) async fn page(port: u16, path: &str) -> Option<String> {
+/// What a local server answers, headers included, to somebody with this token, or without one.
+pub(crate) async fn page(port: u16, path: &str, token: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n");
+    let token = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
+    let request = format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n{token}\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.ok()?;

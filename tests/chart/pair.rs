@@ -36,7 +36,10 @@ async fn two_run(site: &Site) {
     })
     .await;
     site.apply("undo", "app:v5", &json!({})).await;
-    site.rolled_out("undo", "app:v5").await;
+    site.apply("again", "app:v5", &json!({"strategy": {"type": "Recreate"}})).await;
+    for name in ["undo", "again"] {
+        site.rolled_out(name, "app:v5").await;
+    }
 }
 
 async fn replaced(site: &Site, flags: &[&str]) {

@@ -2,10 +2,9 @@
 
 use cluster::{NotYet, wait_for};
 use serde_json::json;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use crate::install::{DEADLINE, DEMO, Site};
+use crate::node::page;
 
 /// The API server decides, by the role that the chart makes and binds to nobody.
 pub(crate) async fn by_those_who_may(site: &Site, full_name: &str) {
@@ -47,11 +46,5 @@ async fn becomes(expected: u16, port: u16, path: &str, token: &str) {
 
 /// The code of the answer.
 async fn status(port: u16, path: &str, token: &str) -> u16 {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    let token = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
-    let request = format!("GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n{token}\r\n");
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    answer.split(' ').nth(1).unwrap().parse().unwrap()
+    page(port, path, token).await.unwrap().split(' ').nth(1).unwrap().parse().unwrap()
 }

@@ -164,14 +164,13 @@ async fn complete(world: &World, name: &str) -> Outcome {
             return Ok(());
         }
     }
-    world.complete(name).await?;
-    Ok(())
+    world.complete(name).await.map(drop)
 }
 
 /// The rollout has begun.
 async fn under_way(world: &World, name: &str) -> Outcome {
     world
         .wait_until(name, "the rollout beginning", |it| it.is_observed() && it.status("updatedReplicas") > 0)
-        .await?;
-    Ok(())
+        .await
+        .map(drop)
 }

@@ -22,6 +22,8 @@ pub(crate) const FAILED: Option<i32> = Some(1);
 pub(crate) const USAGE: Option<i32> = Some(2);
 pub(crate) const TIMEOUT: Option<i32> = Some(3);
 pub(crate) const PAUSED: Option<i32> = Some(4);
+pub(crate) const NOT_FOUND: Option<i32> = Some(5);
+pub(crate) const NO_ACCESS: Option<i32> = Some(6);
 
 pub(crate) fn tool(world: &World) -> Outcome<Tool> {
     let program = env!("CARGO_BIN_EXE_kubectl-rollwright").into();
@@ -115,7 +117,7 @@ async fn several_at_once(world: World) -> Outcome {
     same("the one of the manifest", resumed.stdout, format!("{} resumed\n", full("api")))?;
     expect(&tool, "status web api --timeout=30s", DONE, "successfully rolled out").await?;
     expect(&tool, "restart -l app=nothing", DONE, "No Deployments found.").await?;
-    expect(&tool, "pause webb", Some(5), "did you mean web?").await?;
+    expect(&tool, "pause webb", NOT_FOUND, "did you mean web?").await?;
     let shown = expect(&tool, "list --no-headers -o custom-columns=N:.name,P:.phase", DONE, "").await?;
     ensure(
         shown.stdout.lines().all(|line| line.ends_with("   Complete")),

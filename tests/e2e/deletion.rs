@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cluster::webhook::{Registration, Verdict, Webhook};
-use cluster::{NotYet, User, audit, kubelet};
+use cluster::{NotYet, audit, kubelet};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
@@ -15,7 +15,6 @@ use crate::manifest::Manifest;
 use crate::objects::{Set, summaries};
 use crate::ownership::{pods_of, sizes};
 use crate::scenario::{Scenario, scenarios};
-use crate::stage::Controller;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
@@ -90,12 +89,7 @@ async fn foreground_and_background(world: World) -> Outcome {
     let _ = world.deployments().delete("web", &DeleteParams::background()).await?;
     until_gone(&world, "web").await?;
     world.wait_sets("the sets going", <[Set]>::is_empty).await?;
-    world
-        .wait("the pods going", async || {
-            let pods = world.pods().await.map_err(|failure| NotYet(failure.0))?;
-            until(pods.is_empty(), pods.len())
-        })
-        .await
+    world.wait_pods(0).await
 }
 
 /// A namespace goes while a Deployment in it cannot be deleted yet: its ReplicaSets vanish and cannot
@@ -120,11 +114,7 @@ async fn namespace_deleted(world: World) -> Outcome {
     world.wait_sets("the sets going", <[Set]>::is_empty).await?;
     tokio::time::sleep(WINDOW).await;
     world.get("web").await?;
-    let user = match world.controller {
-        Controller::Operator => User::Operator.name(),
-        Controller::Reference => "system:serviceaccount:kube-system:deployment-controller",
-    };
-    let mut requests = audit::requests(&world.stage.cluster.audit_log(), since, user)?;
+    let mut requests = audit::requests(&world.stage.cluster.audit_log(), since, world.user())?;
     requests.retain(|request| request.namespace == world.namespace);
     ensure(requests.len() <= REQUESTS_MAX, "a few requests only", (requests.len(), &requests))?;
     let refused = requests.iter().any(|request| request.verb == "create" && request.code == 403);

@@ -52,8 +52,7 @@ async fn budget_in_percent(world: World) -> Outcome {
     wait_budget(&world, at_rest).await?;
     evict(&world, "app:v3").await?;
     wait_budget(&world, at_rest).await?;
-    world.complete("web").await?;
-    Ok(())
+    world.complete("web").await.map(drop)
 }
 
 fn budgets(world: &World) -> Api<PodDisruptionBudget> {

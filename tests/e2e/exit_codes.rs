@@ -5,7 +5,7 @@ use cluster::{Output, Tool};
 use kube::api::DeleteParams;
 use serde_json::json;
 
-use crate::command_line::{expect, run, tool};
+use crate::command_line::{DONE, FAILED, NO_ACCESS, NOT_FOUND, PAUSED, TIMEOUT, USAGE, expect, run, tool};
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::manifest::Manifest;
 use crate::scenario::{Scenario, scenarios};
@@ -17,14 +17,6 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both verbs_and_a_rollout_that_fails,
     apps a_right_that_is_lacking because "a way back asks for the same rights",
 ];
-
-const DONE: i32 = 0;
-const FAILED: i32 = 1;
-const USAGE: i32 = 2;
-const UNFINISHED: i32 = 3;
-const PAUSED: i32 = 4;
-const NOT_FOUND: i32 = 5;
-const NO_ACCESS: i32 = 6;
 
 /// Every verb that takes a name.
 const NAMED: &[&str] = &[
@@ -55,18 +47,11 @@ const NAMED: &[&str] = &[
 /// Verbs that ask no cluster.
 const OFFLINE: &[&str] = &["completion", "version", "lint"];
 
-async fn ends(tool: &Tool, words: &str, code: i32) -> Outcome<Output> {
-    let output = run(tool, words).await?;
-    same(&format!("exit code of {words}: {output:?}"), output.code, Some(code))?;
-    Ok(output)
+async fn ends(tool: &Tool, words: &str, code: Option<i32>) -> Outcome<Output> {
+    expect(tool, words, code, "").await
 }
 
-/// The same with this text in what it prints.
-async fn prints(tool: &Tool, words: &str, code: i32, text: &str) -> Outcome {
-    expect(tool, words, Some(code), text).await.map(drop)
-}
-
-async fn all_end(tool: &Tool, lines: &[(&str, i32)]) -> Outcome {
+async fn all_end(tool: &Tool, lines: &[(&str, Option<i32>)]) -> Outcome {
     for (words, code) in lines {
         ends(tool, words, *code).await?;
     }
@@ -102,29 +87,29 @@ async fn every_verb_without_its_object_or_its_cluster(world: World) -> Outcome {
 async fn verbs_and_a_pause(world: World) -> Outcome {
     let tool = tool(&world)?;
     world.roll_out(&Manifest::new("web", 1)).await?;
-    prints(&tool, "undo web", NOT_FOUND, "there is no revision to go back to").await?;
+    expect(&tool, "undo web", NOT_FOUND, "there is no revision to go back to").await?;
     ends(&tool, "set image web app=app:v2", DONE).await?;
-    prints(&tool, "set image web app=app:v2", DONE, "has these images already").await?;
+    expect(&tool, "set image web app=app:v2", DONE, "has these images already").await?;
     ends(&tool, "migrate rwd/web", USAGE).await?;
     world.complete("web").await?;
-    prints(&tool, "resume web", FAILED, "is not paused").await?;
+    expect(&tool, "resume web", FAILED, "is not paused").await?;
     ends(&tool, "pause web", DONE).await?;
-    prints(&tool, "pause web", FAILED, "is already paused").await?;
-    prints(&tool, "restart web", PAUSED, "run resume first").await?;
+    expect(&tool, "pause web", FAILED, "is already paused").await?;
+    expect(&tool, "restart web", PAUSED, "run resume first").await?;
     all_end(&tool, &[("undo web", PAUSED), ("undo web --wait", PAUSED)]).await?;
     ends(&tool, "set env web LOG=debug", DONE).await?;
     world.observed("web").await?;
     ends(&tool, "set env web LOG=info --overwrite=false", FAILED).await?;
     all_end(&tool, &[("status web", PAUSED), ("rollout status web", PAUSED), ("get web --watch", PAUSED)])
         .await?;
-    prints(&tool, "list --paused", DONE, "web").await?;
+    expect(&tool, "list --paused", DONE, "web").await?;
     for words in ["list --rolling", "list --queued", "list -l app=none"] {
         let listed = ends(&tool, words, DONE).await?;
         ensure(!listed.stdout.contains("web"), words, &listed)?;
     }
     all_end(&tool, &[("why web", PAUSED), ("get web", DONE), ("plan web", DONE)]).await?;
     for verb in ["get", "status", "why", "history", "diff", "plan"] {
-        prints(&tool, &format!("{verb} nothing web"), FAILED, "deployment \"nothing\" not found").await?;
+        expect(&tool, &format!("{verb} nothing web"), FAILED, "deployment \"nothing\" not found").await?;
     }
     all_end(&tool, &[("resume web", DONE), ("status web --timeout=60s", DONE), ("get web --watch", DONE)])
         .await?;
@@ -132,7 +117,7 @@ async fn verbs_and_a_pause(world: World) -> Outcome {
     ends(&tool, "history web --revision=99", NOT_FOUND).await?;
     ends(&tool, "undo web --to-revision=99", NOT_FOUND).await?;
     ends(&tool, "set env web --from=secret/nothing", NOT_FOUND).await?;
-    prints(&tool, "scale web --replicas=2 --current-replicas=9", FAILED, "9").await?;
+    expect(&tool, "scale web --replicas=2 --current-replicas=9", FAILED, "9").await?;
     ends(&tool, "scale web --replicas=-1", USAGE).await?;
     ends(&tool, "scale web --replicas=1 --current-replicas=1", DONE).await?;
     ends(&tool, "scale web --replicas=0", DONE).await.map(drop)
@@ -144,13 +129,13 @@ async fn verbs_and_a_rollout_that_fails(world: World) -> Outcome {
     ends(&tool, "set image web app=bad:v2", DONE).await?;
     world.wait_sets("the new set", |sets| sets.len() == 2).await?;
     ends(&tool, "status web --watch=false", DONE).await?;
-    prints(&tool, "status web --timeout=1s", UNFINISHED, "timed out after 1s").await?;
+    expect(&tool, "status web --timeout=1s", TIMEOUT, "timed out after 1s").await?;
     ends(&tool, "undo web --wait --timeout=60s", DONE).await?;
-    ends(&tool, "undo web --wait --timeout=1s", UNFINISHED).await?;
+    ends(&tool, "undo web --wait --timeout=1s", TIMEOUT).await?;
     let deadline = |seconds: i64| json!({"spec": {"progressDeadlineSeconds": seconds}});
     world.patch("web", &deadline(2)).await?;
-    prints(&tool, "status web", FAILED, "exceeded its progress deadline").await?;
-    prints(&tool, "status web -o json", FAILED, "\"exitCode\": 1").await?;
+    expect(&tool, "status web", FAILED, "exceeded its progress deadline").await?;
+    expect(&tool, "status web -o json", FAILED, "\"exitCode\": 1").await?;
     all_end(&tool, &[("get web --watch", FAILED), ("why web", FAILED)]).await?;
     world.patch("web", &deadline(600)).await?;
     ends(&tool, "undo web --wait --timeout=60s", DONE).await?;
@@ -168,7 +153,7 @@ async fn verbs_and_a_rollout_that_fails(world: World) -> Outcome {
 
     let refused = Manifest::new("web", 1).spec("replicas", &json!(-1)).json(world.flavour).to_string();
     let refused = tool.output(&["plan", "-f", "-"], &refused).await?;
-    same(&format!("exit code of a plan that is refused: {refused:?}"), refused.code, Some(FAILED))?;
+    same(&format!("exit code of a plan that is refused: {refused:?}"), refused.code, FAILED)?;
 
     world.patch("web", &deadline(600)).await?;
     world.set_image("web", "bad:v3").await?;
@@ -181,7 +166,7 @@ async fn verbs_and_a_rollout_that_fails(world: World) -> Outcome {
     let (waited, gone) = tokio::join!(waits, goes);
     gone?;
     let waited = waited?;
-    same(&format!("exit code of a wait for what goes: {waited:?}"), waited.code, Some(NOT_FOUND))
+    same(&format!("exit code of a wait for what goes: {waited:?}"), waited.code, NOT_FOUND)
 }
 
 /// A user who may look but not write gets a message about it, and nothing is changed.
@@ -203,7 +188,7 @@ async fn a_right_that_is_lacking(world: World) -> Outcome {
     all_end(&tool, &[("--as=reader why web", DONE)]).await?;
     world.set_image("web", "bad:v2").await?;
     world.wait_sets("the new set", |sets| sets.len() == 2).await?;
-    let why = ends(&tool, "--as=reader why web", UNFINISHED).await?;
+    let why = ends(&tool, "--as=reader why web", TIMEOUT).await?;
     ensure(why.stdout.contains("You may not list its pods"), "what is missing", &why)?;
     world.roll_out(&Manifest::new("again", 1).spec("strategy", &json!({"type": "Recreate"}))).await?;
     all_end(&tool, &[("--as=reader why again", NO_ACCESS)]).await

@@ -7,10 +7,9 @@ use cluster::{NotYet, User, audit};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::failure::{Outcome, ensure, same, until};
 use crate::manifest::{Manifest, pods_patch};
 use crate::objects::{Set, summaries};
-use crate::operator::Operator;
 use crate::scenario::{Scenario, scenarios};
 use crate::watch::{Sighting, Sightings};
 use crate::world::World;
@@ -49,7 +48,7 @@ enum Guard {
 /// ReplicaSet or restarts a pod, each time the other one continues where the first has stopped, and all ends as it
 /// should.
 async fn handover(world: World) -> Outcome {
-    operator(&world)?.stop();
+    world.operator()?.stop();
     world.stage.cluster.run_deployment_controller(true).await?;
     create(&world).await?;
     let sightings = Sightings::start(&world, world.set_api()).await?;
@@ -77,10 +76,6 @@ async fn handover(world: World) -> Outcome {
     one_set_per_template(&sightings.stop(&world).await?)
 }
 
-fn operator(world: &World) -> Outcome<&Operator> {
-    world.stage.operator(world.flavour).ok_or_else(|| Failure::new("there is no operator"))
-}
-
 /// All, and those that stay where they are brought there.
 async fn create(world: &World) -> Outcome {
     for name in SETTLED {
@@ -101,8 +96,7 @@ async fn create(world: &World) -> Outcome {
     world.set_image(STUCK, "bad:v2").await?;
     let is_late = |reason: String| reason == "ProgressDeadlineExceeded";
     world.wait_until(STUCK, "the deadline", |it| is_late(it.progressing().1)).await?;
-    world.complete(SETTLED[1]).await?;
-    Ok(())
+    world.complete(SETTLED[1]).await.map(drop)
 }
 
 /// Begins rollouts, and waits until all are under way.
@@ -115,8 +109,7 @@ async fn set_off(world: &World) -> Outcome {
     }
     world.set_image(WAITING, LAST).await?;
     let emptied = |sets: &[Set]| of(sets, WAITING).all(|set| set.size == 0);
-    world.wait_sets("the old set going down", emptied).await?;
-    Ok(())
+    world.wait_sets("the old set going down", emptied).await.map(drop)
 }
 
 /// At the moment of a handover there is something left to do.
@@ -132,10 +125,10 @@ async fn change(world: &World, to: Guard) -> Outcome {
     match to {
         Guard::Ours => {
             cluster.run_deployment_controller(false).await?;
-            operator(world)?.start_again()?;
+            world.operator()?.start_again()?;
         }
         Guard::Upstream => {
-            operator(world)?.stop();
+            world.operator()?.stop();
             cluster.run_deployment_controller(true).await?;
         }
     }
@@ -194,8 +187,7 @@ fn of<'a>(sets: &'a [Set], name: &str) -> impl Iterator<Item = &'a Set> {
 async fn wait_size(world: &World, name: &str, image: &str, size: i64) -> Outcome {
     let is_there =
         |sets: &[Set]| of(sets, name).any(|set| set.image == image && set.size >= size && set.replicas > 0);
-    world.wait_sets(&format!("{name} having pods of {image}"), is_there).await?;
-    Ok(())
+    world.wait_sets(&format!("{name} having pods of {image}"), is_there).await.map(drop)
 }
 
 /// Names, sizes and revisions of the ReplicaSets of those that nobody should touch.
@@ -217,8 +209,7 @@ async fn pods(world: &World, names: &[&str]) -> Outcome<BTreeSet<(String, String
 }
 
 fn writes(world: &World, since: Timestamp, user: &str) -> Outcome<Vec<audit::Request>> {
-    let log = world.stage.cluster.audit_log();
-    let mut writes = audit::writes(&log, since, user).map_err(|error| Failure::new(error.to_string()))?;
+    let mut writes = audit::writes(&world.stage.cluster.audit_log(), since, user)?;
     writes.retain(|write| write.namespace == world.namespace && write.resource != "events");
     Ok(writes)
 }

@@ -67,8 +67,7 @@ async fn every_version_of_a_deployment(world: World) -> Outcome {
     let created = world.create(&Manifest::new("web", 3)).await?;
     same("observedGeneration in the answer to the creation", created.status("observedGeneration"), -1)?;
     let mut ends = vec![world.complete("web").await?];
-    world.set_image("web", "app:v2").await?;
-    ends.push(world.complete("web").await?);
+    ends.push(world.update("web", "app:v2").await?);
 
     let mut bad = image_patch("bad:v3");
     bad["spec"]["progressDeadlineSeconds"] = json!(3);

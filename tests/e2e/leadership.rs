@@ -1,5 +1,5 @@
 //! Several replicas of the operator: one leads, the others stand by, and what happens when the leader is stopped in its
-//! tracks, or ends. And an operator for some namespaces only.
+//! tracks, or ends.
 
 use std::time::{Duration, Instant};
 
@@ -8,17 +8,16 @@ use cluster::kubelet::READY_AFTER_MS;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::failure::{Failure, Outcome, ensure, same};
+use crate::failure::{Outcome, ensure, same};
 use crate::manifest::{Manifest, pods_patch};
 use crate::objects::{Set, summaries};
-use crate::replica::{Replica, Rights, leads};
+use crate::replica::{Replica, leads};
 use crate::scenario::{Scenario, scenarios};
 use crate::watch::Trace;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own ours leader_stopped_and_continued because "what is stopped is the process, whatever its API",
-    own ours one_namespace_only because "the rights are alike",
 ];
 
 /// After a stop: the lease has to expire, which takes 15 to 17 s. The rest is for a loaded machine.
@@ -38,11 +37,10 @@ const PODS: i64 = 8;
 
 /// A leader and one that stands by, with a Deployment that is complete.
 async fn two(world: &World) -> Outcome<(Replica, Replica)> {
-    let alone = world.stage.operator(world.flavour);
-    alone.ok_or_else(|| Failure::new("there is no operator"))?.stop();
-    let leader = Replica::start(world, "one", Rights::Cluster, &[]).await?;
+    world.operator()?.stop();
+    let leader = Replica::start(world, "one", &[]).await?;
     leads(world, &leader).await?;
-    let other = Replica::start(world, "two", Rights::Cluster, &[]).await?;
+    let other = Replica::start(world, "two", &[]).await?;
     other.says("another replica leads").await?;
     other.says("ready").await?;
     leader.shows(true).await?;
@@ -108,33 +106,4 @@ async fn leader_stopped_and_continued(world: World) -> Outcome {
     let trace = Trace::start(&world).await?;
     world.set_image("web", "app:v4").await?;
     ended_well(&world, trace, "app:v4").await
-}
-
-/// An operator for one namespace leaves another one alone. It has rights nowhere else, asks for
-/// nothing that is not in a namespace, and is refused nothing.
-async fn one_namespace_only(world: World) -> Outcome {
-    let alone = world.stage.operator(world.flavour);
-    alone.ok_or_else(|| Failure::new("there is no operator"))?.stop();
-    let begin = Timestamp::now();
-    let elsewhere = World::new(world.stage.clone(), world.controller, world.flavour, "elsewhere").await?;
-    elsewhere.create(&Manifest::new("web", 2)).await?;
-    let only = format!("--watch-namespace={}", world.namespace);
-    let replica = Replica::start(&world, "one", Rights::Namespace, &[&only]).await?;
-    world.roll_out(&Manifest::new("web", 2)).await?;
-    let recreate = json!({"type": "Recreate"});
-    world.roll_out(&Manifest::new("db", 2).spec("strategy", &recreate)).await?;
-    for name in ["web", "db"] {
-        world.set_image(name, "app:v2").await?;
-        world.complete(name).await?;
-    }
-    same("sets elsewhere", elsewhere.sets().await?.len(), 0)?;
-    let status = elsewhere.get("web").await?.status("observedGeneration");
-    ensure(status <= 0, "nobody having looked at the other one", status)?;
-
-    let requests = replica.requests(&world, begin)?;
-    ensure(!requests.is_empty(), "requests", "none")?;
-    let stray: Vec<_> = requests.iter().filter(|request| request.namespace != world.namespace).collect();
-    ensure(stray.is_empty(), "no request outside of the namespace", stray)?;
-    let refused: Vec<_> = requests.iter().filter(|request| request.code == 403).collect();
-    ensure(refused.is_empty(), "no request that was refused", refused)
 }

@@ -41,15 +41,11 @@ async fn three_revisions(world: &World) -> Outcome {
     let apps = apps(world);
     apps.roll_out(&Manifest::new("web", 2).annotation("team", "shop")).await?;
     for image in ["app:v2", "app:v3"] {
-        apps.set_image("web", image).await?;
-        apps.complete("web").await?;
+        apps.update("web", image).await?;
         apps.wait_sizes(&[(image, 2)]).await?;
     }
-    apps.wait("the pods of earlier revisions being gone", async || {
-        let pods = apps.pods().await.map_err(|failure| NotYet(failure.0))?;
-        until(pods.len() == 2, pods.len())
-    })
-    .await
+    // Those of earlier revisions have gone.
+    apps.wait_pods(2).await
 }
 
 /// Every pod that a watch has shown since, and whether all are still those of the beginning.
@@ -216,11 +212,7 @@ async fn one_that_never_was_of_apps(world: World) -> Outcome {
     ours.roll_out(&manifest).await?;
     ours.apply(&manifest.spec("template", &container("app:v2"))).await?;
     ours.complete("web").await?;
-    ours.wait("the pods of the first revision being gone", async || {
-        let pods = ours.pods().await.map_err(|failure| NotYet(failure.0))?;
-        until(pods.len() == 2, pods.len())
-    })
-    .await?;
+    ours.wait_pods(2).await?;
     let before = history(&ours.sets().await?);
     let pods = Pods::watch(ours).await?;
     let tool = tool(ours)?;
@@ -276,8 +268,7 @@ async fn there_and_back(world: World) -> Outcome {
     let again = run(&tool, "migrate web -o name").await?;
     same("a second time", &again.stdout, "deployment.rollwright.dev/web\n")?;
 
-    let operator = world.stage.operator(Flavour::Rollwright).ok_or_else(|| Failure::new("no operator"))?;
-    operator.stop();
+    world.operator()?.stop();
     migrate(&tool, " --back --hpa=retarget").await?;
     settled(apps, &before).await?;
     same("whom the autoscaler scales", &scaled(ours).await?, "apps/v1")?;

@@ -24,8 +24,7 @@ pub(crate) const PROGRAM: &str = "E2E_OLDER_OPERATOR";
 async fn older_library(world: World) -> Outcome {
     let program = env::var_os(PROGRAM).map(PathBuf::from);
     let program = program.ok_or_else(|| Failure::new(format!("{PROGRAM} is not set")))?;
-    let current = world.stage.operator(world.flavour);
-    current.ok_or_else(|| Failure::new("there is no operator"))?.stop();
+    world.operator()?.stop();
     let _operator = Operator::start_program(&program, &world.stage.cluster, world.flavour, &[])?;
     let mut manifest = Manifest::new("web", 2).json(world.flavour);
     manifest["spec"]["template"]["spec"]["hostnameOverride"] = json!("chosen.example");

@@ -91,8 +91,7 @@ async fn adoption_without_hash_label(world: World) -> Outcome {
     same("its revision", adopted.revision(), 1)?;
     same("its pods", pods_of(&world, &adopted).await?, pods)?;
 
-    world.set_image("web", "app:v2").await?;
-    world.complete("web").await?;
+    world.update("web", "app:v2").await?;
     let sets = world.sets().await?;
     same("the sets", sizes(&sets), [("app:v1", 0), ("app:v2", 3)])?;
     let adopted = world.set("app:v1").await?;
@@ -203,8 +202,7 @@ async fn overlapping_selectors(world: World) -> Outcome {
     let pods = pods_of(&world, set).await?;
     same("the number of its pods", pods.len(), 3)?;
 
-    world.set_image("left", "app:v2").await?;
-    world.complete("left").await?;
+    world.update("left", "app:v2").await?;
     let of_left = owned(world.sets().await?, left.uid());
     same("the sets of the other", sizes(&of_left), [("app:v1", 0), ("app:v2", 2)])?;
     same("the pods of the one", pods_of(&world, set).await?, pods)?;
@@ -215,6 +213,5 @@ async fn overlapping_selectors(world: World) -> Outcome {
     };
     let sets = world.wait_sets("the orphans going to the other Deployment", is_taken).await?;
     same("the number of sets", sets.len(), 3)?;
-    world.complete("right").await?;
-    Ok(())
+    world.complete("right").await.map(drop)
 }

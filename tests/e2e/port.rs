@@ -36,8 +36,7 @@ pub(crate) async fn get(port: u16, path: &str) -> Outcome<String> {
 
 /// Takes the place of the stage's operator, with a port.
 pub(crate) async fn operator(world: &World, port: u16, more: &[&str]) -> Outcome<Operator> {
-    let usual = world.stage.operator(world.flavour);
-    usual.ok_or_else(|| Failure::new("there is no operator"))?.stop();
+    world.operator()?.stop();
     let cluster = &world.stage.cluster;
     let (api, address) =
         (format!("--api={}", world.flavour.api_version()), format!("--bind-address=127.0.0.1:{port}"));

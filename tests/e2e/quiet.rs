@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use cluster::{NotYet, User, audit};
+use cluster::{NotYet, audit};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::failure::{Failure, Outcome, same, until};
+use crate::failure::{Outcome, same, until};
 use crate::manifest::Manifest;
 use crate::scenario::{Scenario, scenarios};
-use crate::stage::Controller;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
@@ -67,12 +66,7 @@ pub(crate) async fn ensure_quiet(world: &World, window: Duration) -> Outcome {
 
 /// Writes by the controller in charge, in this namespace.
 pub(crate) fn writes(world: &World, since: Timestamp) -> Outcome<Vec<audit::Request>> {
-    let user = match world.controller {
-        Controller::Operator => User::Operator.name(),
-        Controller::Reference => "system:serviceaccount:kube-system:deployment-controller",
-    };
-    let log = world.stage.cluster.audit_log();
-    let mut writes = audit::writes(&log, since, user).map_err(|error| Failure::new(error.to_string()))?;
+    let mut writes = audit::writes(&world.stage.cluster.audit_log(), since, world.user())?;
     writes.retain(|write| write.namespace == world.namespace);
     Ok(writes)
 }

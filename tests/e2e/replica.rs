@@ -1,8 +1,6 @@
 //! Replicas of the operator with leader election, each under a service account of its own: so the audit log shows who
 //! wrote what.
 
-use std::time::{Duration, Instant};
-
 use cluster::{NotYet, Signal, audit, free_port, send_signal, wait_for};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -28,21 +26,12 @@ pub(crate) struct Replica {
     port: u16,
 }
 
-/// Which rights a service account gets, beside those on the Lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rights {
-    /// Those of the operator, in the whole cluster.
-    Cluster,
-    /// The same in one namespace, by a Role; nothing anywhere else.
-    Namespace,
-}
-
 impl Replica {
     /// Starts one in the namespace of the scenario, where its Lease is too.
-    pub(crate) async fn start(world: &World, name: &str, rights: Rights, more: &[&str]) -> Outcome<Self> {
+    pub(crate) async fn start(world: &World, name: &str, more: &[&str]) -> Outcome<Self> {
         let selector = more.iter().find_map(|flag| flag.strip_prefix("--selector="));
         let lease = selector.map_or(LEASE.to_owned(), lease_of);
-        let kubeconfig = account(world, name, rights, &lease, selector.is_some()).await?;
+        let kubeconfig = account(world, name, &lease, selector.is_some()).await?;
         let log = world.stage.cluster.directory().join(format!("replica-{name}.log"));
         let port = free_port()?;
         let arguments = [
@@ -90,8 +79,7 @@ impl Replica {
 
     /// Its requests since then, without those about the Lease.
     pub(crate) fn requests(&self, world: &World, since: Timestamp) -> Outcome<Vec<audit::Request>> {
-        let requests = audit::requests(&world.stage.cluster.audit_log(), since, &self.user);
-        let mut requests = requests.map_err(|error| Failure::new(error.to_string()))?;
+        let mut requests = audit::requests(&world.stage.cluster.audit_log(), since, &self.user)?;
         requests.retain(|request| request.resource != "leases");
         Ok(requests)
     }
@@ -126,25 +114,18 @@ async fn holder(world: &World, lease: &str) -> Result<String, NotYet> {
     Ok(lease.and_then(|lease| lease.spec?.holder_identity).unwrap_or_default())
 }
 
-/// Waits until this replica holds the lease; returns how long that took.
-pub(crate) async fn leads(world: &World, replica: &Replica) -> Outcome<Duration> {
-    let started = Instant::now();
+/// Waits until this replica holds the lease.
+pub(crate) async fn leads(world: &World, replica: &Replica) -> Outcome {
     wait_for("a new leader", SOON, async || {
         let holder = holder(world, &replica.lease).await?;
         until(replica.is(&holder), holder)
     })
     .await?;
-    Ok(started.elapsed())
+    Ok(())
 }
 
-/// A kubeconfig for a new service account with these rights.
-async fn account(
-    world: &World,
-    name: &str,
-    rights: Rights,
-    lease: &str,
-    is_shard: bool,
-) -> Outcome<std::path::PathBuf> {
+/// A kubeconfig for a new service account with the rights of the operator.
+async fn account(world: &World, name: &str, lease: &str, is_shard: bool) -> Outcome<std::path::PathBuf> {
     let namespace = &world.namespace;
     let kubectl = &world.kubectl;
     kubectl.run(&["create", "serviceaccount", name]).await?;
@@ -162,12 +143,7 @@ async fn account(
     ];
     let of_cluster = json!({"apiGroup": group, "kind": "ClusterRole", "name": "rollwright"});
     let metadata = json!({"name": format!("{namespace}-{name}")});
-    let kind = match rights {
-        Rights::Cluster => "ClusterRoleBinding",
-        // Rights of a ClusterRole that are bound in a namespace end at its border.
-        Rights::Namespace => "RoleBinding",
-    };
-    items.push(json!({"apiVersion": api, "kind": kind, "metadata": metadata,
+    items.push(json!({"apiVersion": api, "kind": "ClusterRoleBinding", "metadata": metadata,
         "roleRef": of_cluster, "subjects": subject}));
     if is_shard {
         let metadata = json!({"name": format!("{namespace}-{name}-namespaces")});

@@ -12,7 +12,6 @@ use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    ours the_example_reverts because "apps/v1 has no failure policy",
     ours restarting_pods_are_reverted because "apps/v1 has no failure policy",
     ours retried_and_aborted_by_command because "apps/v1 has no failure policy",
 ];
@@ -58,16 +57,6 @@ pub(crate) async fn judged(world: &World, image: &str, verdict: &str) -> Outcome
     Ok(memory(&sets))
 }
 
-/// Of each ended rollout, newest first: revision, trigger, outcome.
-fn told(web: &Deployment) -> Vec<String> {
-    let history = web.value.pointer("/status/history").and_then(Value::as_array);
-    let text = |record: &Value, field: &str| record[field].as_str().unwrap_or("-").to_owned();
-    let line = |record: &Value| {
-        format!("{} {} {}", record["revision"], text(record, "trigger"), text(record, "outcome"))
-    };
-    history.into_iter().flatten().map(line).collect()
-}
-
 /// Waits until the revision of this image is all that runs, after a revert, and nothing is left to report. On a slow
 /// machine, a deadline of seconds may have passed on the way back (FP-8).
 pub(crate) async fn reverted(world: &World, name: &str, image: &str) -> Outcome<Deployment> {
@@ -75,46 +64,16 @@ pub(crate) async fn reverted(world: &World, name: &str, image: &str) -> Outcome<
     let is_there = |web: &Deployment| {
         let all = ["replicas", "readyReplicas", "availableReplicas"];
         let none = ["updatedReplicas", "unavailableReplicas", "terminatingReplicas"];
+        let newest = &web.value["status"]["history"][0];
         web.is_observed()
             && ["Reverted", "Aborted"].contains(&web.text("/status/target/reason"))
             && web.text("/status/target/podTemplateHash") == hash
             && all.iter().all(|count| web.status(count) == web.replicas())
             && none.iter().all(|count| web.status(count) == 0)
-            && told(web).first().is_some_and(|newest| {
-                [" Revert Succeeded", " Revert Failed"].iter().any(|end| newest.ends_with(end))
-            })
+            && newest["trigger"] == "Revert"
+            && ["Succeeded", "Failed"].iter().any(|outcome| newest["outcome"] == *outcome)
     };
     world.wait_until(name, &format!("the revert of {name} to {image}"), is_there).await
-}
-
-/// Everything that reports a revert does.
-#[track_caller]
-fn is_reported(web: &Deployment, revision: i64, declared: i64) -> Outcome {
-    same("Progressing", web.progressing(), ("False".to_owned(), "RolledBack".to_owned()))?;
-    for (kind, expected) in [
-        ("Ready", ("False", "RolledBack")),
-        ("Stalled", ("True", "RolledBack")),
-        ("Available", ("True", "MinimumReplicasAvailable")),
-    ] {
-        let condition = web.condition(kind);
-        same(kind, (condition.status.as_str(), condition.reason.as_str()), expected)?;
-    }
-    let number = |field: &str| web.value["status"]["target"][field].as_i64();
-    same("the revision that runs", number("revision"), Some(revision))?;
-    same("the declared one", number("declaredRevision"), Some(declared))?;
-    same("the column STATUS", web.text("/status/display/summary"), "Reverted")
-}
-
-/// What docs/concepts/failure-policy.md plays in the sandbox has the same end on a real API server.
-async fn the_example_reverts(world: World) -> Outcome {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/revert.yaml");
-    world.kubectl.run(&["apply", "-f", path]).await?;
-    world.complete("checkout").await?;
-    expect(&tool(&world)?, "set image checkout server=nginx:bad", DONE, "image updated").await?;
-    let web = reverted(&world, "checkout", "nginx:1.28").await?;
-    world.wait_sizes(&[("nginx:1.28", 4), ("nginx:bad", 0)]).await?;
-    is_reported(&web, 1, 2)?;
-    same("the template", web.image(), "nginx:bad")
 }
 
 /// The restarts of a container, as a real server stores them.
@@ -127,8 +86,7 @@ async fn restarting_pods_are_reverted(world: World) -> Outcome {
     let words = "1 of 1 pods have a container that restarted 2 times or more";
     ensure(memory["cause"].as_str().is_some_and(|cause| cause.contains(words)), words, &memory)?;
     reverted(&world, "web", "app:v1").await?;
-    world.wait_event("web", "Reverted", words).await?;
-    Ok(())
+    world.wait_event("web", "Reverted", words).await.map(drop)
 }
 
 /// Each verb shows the revert. `status` counts a request from the moment it is made: the state before it is neither its

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use cluster::{NotYet, User, audit};
+use cluster::NotYet;
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use crate::failure::{Failure, Outcome, ensure, same};
+use crate::failure::{Outcome, ensure, same};
 use crate::manifest::Manifest;
+use crate::quiet;
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
@@ -55,9 +56,7 @@ async fn rival_controller(world: World) -> Outcome {
     let repairs = writes(&world, since)?;
     ensure(repairs <= REPAIRS_MAX, "three repairs at most", repairs)?;
     // Others are served as ever.
-    world.set_image("other", "app:v2").await?;
-    world.complete("other").await?;
-    Ok(())
+    world.update("other", "app:v2").await.map(drop)
 }
 
 /// The other controller writes its counters, which are never the operator's.
@@ -69,20 +68,12 @@ async fn write(world: &World, replicas: i64) -> Outcome {
 }
 
 async fn repaired(world: &World) -> Outcome {
-    world.wait_until("web", "the repair", |web| web.status("replicas") == 2).await?;
-    Ok(())
+    world.wait_until("web", "the repair", |web| web.status("replicas") == 2).await.map(drop)
 }
 
 /// How many statuses of `web` the operator wrote since then.
 fn writes(world: &World, since: Timestamp) -> Outcome<usize> {
-    let log = world.stage.cluster.audit_log();
-    let writes = audit::writes(&log, since, User::Operator.name());
-    let writes = writes.map_err(|error| Failure::new(error.to_string()))?.into_iter();
-    let is_ours = |write: &audit::Request| {
-        write.namespace == world.namespace
-            && write.name == "web"
-            && write.subresource == "status"
-            && write.code == 200
-    };
-    Ok(writes.filter(is_ours).count())
+    let mut writes = quiet::writes(world, since)?;
+    writes.retain(|write| write.name == "web" && write.subresource == "status" && write.code == 200);
+    Ok(writes.len())
 }

@@ -127,8 +127,7 @@ async fn rollback_that_the_server_refuses(world: World) -> Outcome {
     world.wait_event("web", "DeploymentRollbackInvalid", "Duplicate value").await?;
     ensure_quiet(&world, Duration::from_secs(5)).await?;
     same("the number of sets", world.sets().await?.len(), 2)?;
-    world.set_image("web", "app:v3").await?;
-    world.complete("web").await?;
+    world.update("web", "app:v3").await?;
     webhook.remove(&world.client()).await?;
     Ok(())
 }

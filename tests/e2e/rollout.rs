@@ -65,8 +65,7 @@ async fn update(world: &World) -> Outcome {
     world.scale("web", 4).await?;
     world.complete("web").await?;
     let trace = Trace::start(world).await?;
-    world.set_image("web", "app:v2").await?;
-    let deployment = world.complete("web").await?;
+    let deployment = world.update("web", "app:v2").await?;
     same("revision", deployment.revision(), 2)?;
     let seen = trace.stop(world).await?;
     seen.ensure_at_most(5)?;
@@ -82,8 +81,8 @@ async fn update(world: &World) -> Outcome {
         .await?;
     world
         .wait_event("web", "ScalingReplicaSet", &format!("Scaled down replica set {} from", old.name))
-        .await?;
-    Ok(())
+        .await
+        .map(drop)
 }
 
 /// Writing down what the server would fill in anyway is no change of the template (S16.1), and neither is a tool that
@@ -115,8 +114,7 @@ async fn another_text_of_a_template_restarts_nothing(world: World) -> Outcome {
     world.patch("web", &json!({"spec": {"template": {"spec": pod}}})).await?;
     let before = world.observed("web").await?;
     // Whatever it would do next, it does before this.
-    world.set_image("web", "app:v2").await?;
-    let after = world.complete("web").await?;
+    let after = world.update("web", "app:v2").await?;
     same("revisions", (before.revision(), after.revision()), (1, 2))?;
     let seen = trace.stop(&world).await?;
     let images = |moment: &crate::trace::Moment| moment.values().filter(|set| set.image == "app:v1").count();
@@ -150,11 +148,9 @@ async fn longest_name_and_odd_labels(world: World) -> Outcome {
     let first = world.set("app:v1").await?;
     let hash = first.labels.get("pod-template-hash").map_or("", String::as_str);
     ensure(first.name.ends_with(hash) && hash != "of-the-user", "a hash label of our own", &first.labels)?;
-    world.set_image(&name, "app:v2").await?;
-    world.complete(&name).await?;
+    world.update(&name, "app:v2").await?;
     let sets = world.sets().await?;
     same("the sets", sizes(&sets), [("app:v1", 0), ("app:v2", 2)])?;
     ensure(sets.iter().all(|set| set.name.len() <= 253), "legal names", summaries(&sets))?;
-    world.wait_event(&name, "ScalingReplicaSet", "Scaled up").await?;
-    Ok(())
+    world.wait_event(&name, "ScalingReplicaSet", "Scaled up").await.map(drop)
 }

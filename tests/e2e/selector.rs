@@ -1,11 +1,11 @@
 //! A selector that the manifest leaves out.
 
-use cluster::{User, audit};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::failure::{Outcome, ensure, same};
 use crate::manifest::Manifest;
+use crate::quiet::writes;
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
@@ -23,8 +23,8 @@ async fn selector_defaulting(world: World) -> Outcome {
     let stored = json!({"matchLabels": {"app": "web"}});
     same("the selector", &selector(&deployment.value), &stored)?;
 
-    let mut writes = audit::writes(&world.stage.cluster.audit_log(), since, User::Operator.name())?;
-    writes.retain(|write| write.namespace == world.namespace && !write.dry_run);
+    let mut writes = writes(&world, since)?;
+    writes.retain(|write| !write.dry_run);
     let patches =
         writes.iter().filter(|write| write.resource == "deployments" && write.subresource.is_empty());
     let patches: Vec<_> = patches.collect();

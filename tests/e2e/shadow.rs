@@ -125,8 +125,7 @@ impl Shadow {
 /// The controller in charge: kube-controller-manager's own on apps/v1, Rollwright on rollwright.dev.
 async fn put_in_charge(world: &World) -> Outcome {
     if world.flavour == Flavour::AppsV1 {
-        let operator = world.stage.operator(world.flavour);
-        operator.ok_or_else(|| Failure::new("there is no operator"))?.stop();
+        world.operator()?.stop();
         world.stage.cluster.run_deployment_controller(true).await?;
     }
     Ok(())
@@ -164,8 +163,7 @@ async fn shadow_churn(world: World) -> Outcome {
 
 /// By the audit log of the API server: what shadow asked for, and whether it was allowed to.
 fn only_reads(world: &World, since: Timestamp) -> Outcome {
-    let log = world.stage.cluster.audit_log();
-    let requests = audit::requests(&log, since, USER).map_err(|error| Failure::new(error.to_string()))?;
+    let requests = audit::requests(&world.stage.cluster.audit_log(), since, USER)?;
     let seen: BTreeSet<(&str, &str, bool)> = requests
         .iter()
         .map(|request| (request.verb.as_str(), request.resource.as_str(), request.code < 400))

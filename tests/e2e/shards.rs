@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::failure::{Failure, Outcome, ensure, same};
+use crate::failure::{Outcome, ensure, same};
 use crate::manifest::Manifest;
 use crate::objects::summaries;
-use crate::replica::{Replica, Rights, leads};
+use crate::replica::{Replica, leads};
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
@@ -19,15 +19,14 @@ const PODS: i64 = 4;
 /// Two operators with a lease each. Each manages only its own namespaces; killing one stops only its own, and
 /// a namespace can be moved. One without the label is nobody's before somebody selects it.
 async fn shards(a: World) -> Outcome {
-    let alone = a.stage.operator(a.flavour);
-    alone.ok_or_else(|| Failure::new("there is no operator"))?.stop();
+    a.operator()?.stop();
     let begin = Timestamp::now();
     let b = elsewhere(&a, "b").await?;
     let none = elsewhere(&a, "none").await?;
     label(&a, "shard=a").await?;
     label(&b, "shard=b").await?;
-    let of_a = Replica::start(&a, "of-a", Rights::Cluster, &["--selector=shard=a"]).await?;
-    let of_b = Replica::start(&a, "of-b", Rights::Cluster, &["--selector=shard in (b)"]).await?;
+    let of_a = Replica::start(&a, "of-a", &["--selector=shard=a"]).await?;
+    let of_b = Replica::start(&a, "of-b", &["--selector=shard in (b)"]).await?;
     for world in [&a, &b, &none] {
         world.create(&Manifest::new("web", PODS).rolling(&json!(1), &json!(1))).await?;
     }
@@ -46,7 +45,7 @@ async fn shards(a: World) -> Outcome {
     same("sets without a shard", none.sets().await?.len(), 0)?;
     ensure(none.get("web").await?.status("observedGeneration") <= 0, "nobody having looked", "")?;
     let since = Timestamp::now();
-    let rest = Replica::start(&a, "rest", Rights::Cluster, &["--selector=!shard"]).await?;
+    let rest = Replica::start(&a, "rest", &["--selector=!shard"]).await?;
     none.complete("web").await?;
     only_in(&a, &rest, &none, since)?;
     for (replica, requests) in [
@@ -87,16 +86,14 @@ async fn killed(a: &World, b: &World, of_a: &Replica) -> Outcome {
     let sets = a.sets().await?;
     ensure(sets.iter().all(|set| set.image != "app:v2"), "nobody else's hands", summaries(&sets))?;
     of_a.operator.start_again()?;
-    a.complete("web").await?;
-    Ok(())
+    a.complete("web").await.map(drop)
 }
 
 /// A namespace goes over, and the next rollout is that of the other one.
 async fn moved(a: &World, of_b: &Replica) -> Outcome {
     label(a, "shard=b").await?;
     let since = Timestamp::now();
-    a.set_image("web", "app:v3").await?;
-    a.complete("web").await?;
+    a.update("web", "app:v3").await?;
     let writes = of_b.writes(a, since)?;
     ensure(writes.iter().any(|write| write.namespace == a.namespace), "writes of the one that won it", writes)
 }

@@ -85,8 +85,7 @@ async fn promoted_by_hand_and_on_the_command_line(world: World) -> Outcome {
     expect(&tool, "abort web", DONE, "").await?;
     reverted(&world, "web", "app:v2").await?;
     expect(&tool, "promote web", FAILED, "revision 3 of web failed").await?;
-    world.wait_sizes(&[("app:v1", 0), ("app:v2", 4), ("app:v3", 0)]).await?;
-    Ok(())
+    world.wait_sizes(&[("app:v1", 0), ("app:v2", 4), ("app:v3", 0)]).await.map(drop)
 }
 
 /// What `tests/invalid` leaves out.

@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use cluster::{NotYet, Tool, User};
+use cluster::{Tool, User};
 use regex::Regex;
 
 use crate::command_line::tool;
-use crate::failure::{Failure, Outcome, same, until};
+use crate::failure::{Failure, Outcome, same};
 use crate::history::another_second;
 use crate::manifest::Manifest;
 use crate::scenario::{Scenario, scenarios};
@@ -46,13 +46,7 @@ impl Session<'_> {
 
     /// Waits until nothing moves any more: pods that end are shown, but not for how long.
     async fn settles(&self) -> Outcome {
-        let desired = self.world.complete("web").await?.replicas();
-        self.world
-            .wait("no pods but those desired", async || {
-                let pods = self.world.pods().await.map_err(|failure| NotYet(failure.0))?;
-                until(i64::try_from(pods.len()) == Ok(desired), pods.len())
-            })
-            .await
+        self.world.wait_pods(self.world.complete("web").await?.replicas()).await
     }
 }
 

@@ -93,8 +93,7 @@ async fn back(world: World) -> Outcome {
 /// Changes the release in two steps, each in the middle of rollouts that continue after it. No step makes a
 /// `ReplicaSet` or restarts a pod, and no write of either operator is refused.
 async fn change(world: &World, from: &Release, to: &Release, order: [Step; 2]) -> Outcome {
-    let staged = world.stage.operator(world.flavour);
-    staged.ok_or_else(|| Failure::new("there is no operator"))?.stop();
+    world.operator()?.stop();
     from.define(world).await?;
     let mut operator = from.operate(world)?;
     let since = Timestamp::now();
@@ -163,8 +162,7 @@ async fn set_off(world: &World) -> Outcome {
     world.set_image(WAITING, "app:v2").await?;
     let emptied =
         |sets: &[Set]| sets.iter().filter(|set| set.labels["app"] == WAITING).all(|set| set.size == 0);
-    world.wait_sets("the old set of the Recreate going down", emptied).await?;
-    Ok(())
+    world.wait_sets("the old set of the Recreate going down", emptied).await.map(drop)
 }
 
 /// The size of the new ReplicaSet.
@@ -211,9 +209,7 @@ fn one_of_each(sightings: &[Sighting], count: impl Fn(&str) -> usize, what: &str
 /// A conflict with another writer is no refusal: the operator looks again. Nor is what an operator did not
 /// wait for because it ended.
 fn nothing_refused(world: &World, since: Timestamp) -> Outcome {
-    let log = world.stage.cluster.audit_log();
-    let mut writes =
-        audit::writes(&log, since, User::Operator.name()).map_err(|error| Failure::new(error.to_string()))?;
+    let mut writes = audit::writes(&world.stage.cluster.audit_log(), since, User::Operator.name())?;
     ensure(writes.len() > 50, "writes of the operators", writes.len())?;
     writes.retain(|write| (400..500).contains(&write.code) && write.code != 409);
     ensure(writes.is_empty(), "no write is refused", writes)

@@ -92,8 +92,7 @@ async fn dry_run_refused(world: World) -> Outcome {
 async fn endure(world: &World, webhook: Webhook, predictable: bool) -> Outcome {
     let start = Instant::now();
     world.roll_out(&Manifest::new("web", 2)).await?;
-    world.set_image("web", "app:v2").await?;
-    world.complete("web").await?;
+    world.update("web", "app:v2").await?;
     same("the number of sets after an update", world.sets().await?.len(), 2)?;
     explicit_default(world, predictable).await?;
     let templates = if predictable { 2 } else { 3 };

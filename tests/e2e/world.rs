@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{NotYet, Tool, wait_for};
+use cluster::{NotYet, Tool, User, wait_for};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Event as CoreEvent, Pod};
 use kube::Client;
@@ -14,6 +14,7 @@ use crate::failure::{Failure, Outcome, until};
 use crate::flavour::Flavour;
 use crate::manifest::{Manifest, image_patch};
 use crate::objects::{Deployment, Event, Set, summaries};
+use crate::operator::Operator;
 use crate::stage::{Controller, Stage};
 
 /// How long things may take while two cores run a dozen scenarios, and compile something.
@@ -41,6 +42,19 @@ impl World {
         let namespace = stage.cluster.create_namespace(prefix).await?;
         let kubectl = stage.kubectl.in_namespace(&namespace);
         Ok(Self { stage, controller, flavour, namespace, kubectl })
+    }
+
+    /// The operator of the stage.
+    pub(crate) fn operator(&self) -> Outcome<&Operator> {
+        self.stage.operator(self.flavour).ok_or_else(|| Failure::new("there is no operator"))
+    }
+
+    /// The controller in charge, as the audit log names it.
+    pub(crate) fn user(&self) -> &'static str {
+        match self.controller {
+            Controller::Operator => User::Operator.name(),
+            Controller::Reference => "system:serviceaccount:kube-system:deployment-controller",
+        }
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -91,6 +105,12 @@ impl World {
         self.patch(name, &image_patch(image)).await
     }
 
+    /// The same, until it is complete.
+    pub(crate) async fn update(&self, name: &str, image: &str) -> Outcome<Deployment> {
+        self.set_image(name, image).await?;
+        self.complete(name).await
+    }
+
     pub(crate) async fn scale(&self, name: &str, replicas: i64) -> Outcome {
         self.patch(name, &json!({"spec": {"replicas": replicas}})).await
     }
@@ -120,6 +140,15 @@ impl World {
 
     pub(crate) async fn pods(&self) -> Outcome<Vec<Pod>> {
         Ok(self.pod_api().list(&ListParams::default()).await?.items)
+    }
+
+    /// Waits until there are this many, those that end included.
+    pub(crate) async fn wait_pods(&self, count: i64) -> Outcome {
+        self.wait(&format!("{count} pods"), async || {
+            let pods = self.pods().await.map_err(|failure| NotYet(failure.0))?;
+            until(i64::try_from(pods.len()) == Ok(count), pods.len())
+        })
+        .await
     }
 
     /// The events about the Deployment, oldest first.

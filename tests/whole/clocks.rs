@@ -1,19 +1,13 @@
 //! Clocks that jump: that of the operator's machine, and that of the server.
 
-use serde_json::Value;
-
 use super::*;
 
 const DEADLINE: u64 = 600;
 
 /// How the rollout of a revision ended, and what runs then.
 async fn outcome(rig: &Rig) -> (String, Vec<i64>) {
-    let object = rig.object("web").await;
-    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    let is_it = |condition: &&Value| condition["type"] == "Progressing";
-    let progressing = conditions.into_iter().flatten().find(is_it);
-    let reason = progressing.and_then(|condition| condition["reason"].as_str()).unwrap_or_default();
-    (reason.to_owned(), rig.sizes("web"))
+    let progressing = rig.condition("web", "Progressing").await;
+    (progressing["reason"].as_str().unwrap_or_default().to_owned(), rig.sizes("web"))
 }
 
 /// Half of a rollout with pods that take a minute to become ready. It may take ten minutes without progress.
@@ -80,19 +74,24 @@ async fn a_clock_that_jumps_ends_no_bake() {
     let rig = up(Flavour::Rollwright).await;
     rig.patch("web", json!({ "spec": { "failurePolicy": { "action": "Revert", "bakeSeconds": 1200 } } }))
         .await;
-    rig.set_image("web", "app:v2").await;
-    rig.settle("web", Duration::from_secs(60)).await;
+    rig.roll_out("web", "app:v2", Duration::from_secs(60)).await;
     let took = lasts(&rig, "/status/memory/bake").await;
     assert!((1190..1215).contains(&took), "{took} s");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_clock_that_jumps_ends_no_step() {
+/// A rollout that waits at a step for twenty minutes.
+async fn at_a_step() -> Rig {
     let rig = up(Flavour::Rollwright).await;
     let steps = json!([{ "updated": 1, "waitSeconds": 1200 }]);
     rig.patch("web", json!({ "spec": { "strategy": { "rollingUpdate": { "steps": steps } } } })).await;
     rig.set_image("web", "app:v2").await;
     tokio::time::sleep(Duration::from_secs(10)).await;
+    rig
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_jumps_ends_no_step() {
+    let rig = at_a_step().await;
     let took = lasts(&rig, "/status/rollout/restStartTime").await;
     assert!((1180..1215).contains(&took), "{took} s");
 }
@@ -117,11 +116,7 @@ async fn restarts_do_not_prolong_a_deadline() {
 /// Nor do they shorten or prolong a step.
 #[tokio::test(start_paused = true)]
 async fn restarts_leave_the_time_of_a_step() {
-    let mut rig = up(Flavour::Rollwright).await;
-    let steps = json!([{ "updated": 1, "waitSeconds": 1200 }]);
-    rig.patch("web", json!({ "spec": { "strategy": { "rollingUpdate": { "steps": steps } } } })).await;
-    rig.set_image("web", "app:v2").await;
-    tokio::time::sleep(Duration::from_secs(10)).await;
+    let mut rig = at_a_step().await;
     let begin = Instant::now();
     let rests = async |rig: &Rig| rig.object("web").await.pointer("/status/rollout/restStartTime").is_some();
     while rests(&rig).await {

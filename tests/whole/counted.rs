@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::faults::{Fault, On};
 use super::rig::Rig;
-use super::{AN_HOUR, BOTH, SOON, up};
+use super::{AN_HOUR, BOTH, SOON, is_quiet, up};
 
 /// The values of a metric in the series of the Deployments' namespace with this label.
 fn values(rig: &Rig, name: &str, label: &str) -> Vec<String> {
@@ -99,7 +99,7 @@ async fn a_restart_counts_no_rollout_again() {
         tokio::time::sleep(SOON).await;
         assert_eq!(ended(&rig, "Succeeded"), (1, 1), "{flavour:?}");
         rig.restart().await;
-        tokio::time::sleep(2 * AN_HOUR).await;
+        is_quiet(&rig).await;
         is_clear(&rig);
     }
 }
@@ -112,8 +112,7 @@ async fn replaced_rollouts_have_their_outcomes() {
             rig.set_image("web", image).await;
             is_open(&rig).await;
         }
-        rig.set_image("web", "app:v1").await;
-        rig.settle("web", SOON).await;
+        rig.roll_out("web", "app:v1", SOON).await;
         // Without `spec.rollbackTo`, a record shows no rollback.
         let (superseded, cancelled) = if flavour == Flavour::Rollwright { (2, 0) } else { (1, 1) };
         assert_eq!(ended(&rig, "Superseded").0, superseded, "{flavour:?}");
@@ -140,8 +139,7 @@ async fn a_failure_lasts_until_the_next_rollout_is_complete() {
         if restarts {
             rig.restart().await;
         }
-        rig.set_image("web", "app:v2").await;
-        rig.settle("web", SOON).await;
+        rig.roll_out("web", "app:v2", SOON).await;
         tokio::time::sleep(SOON).await;
         let lasted = seconds(&rig, "restore_duration_seconds_sum", "");
         assert!((300.0..310.0).contains(&lasted), "{flavour:?}: {lasted} s");

@@ -21,8 +21,7 @@ async fn ten_edits_a_second() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         rig.patch("web", json!({ "spec": { "replicas": 9 } })).await;
-        rig.set_image("web", "app:last").await;
-        rig.settle("web", SOON).await;
+        rig.roll_out("web", "app:last", SOON).await;
         let sizes = rig.sizes("web");
         assert!(sizes.len() <= 5 && sizes[..2] == [9, 0], "{flavour:?}: {sizes:?}");
         let writes = rig.faults.take_writes().len();
@@ -71,12 +70,10 @@ async fn numbers_at_the_limits() {
         let spec = json!({ "strategy": { "rollingUpdate": bounds }, "revisionHistoryLimit": max,
                            "progressDeadlineSeconds": max });
         rig.patch("web", json!({ "spec": spec })).await;
-        rig.set_image("web", "app:v2").await;
-        rig.settle("web", SOON).await;
+        rig.roll_out("web", "app:v2", SOON).await;
         let bounds = json!({ "maxSurge": max, "maxUnavailable": max });
         rig.patch("web", json!({ "spec": { "strategy": { "rollingUpdate": bounds } } })).await;
-        rig.set_image("web", "app:v3").await;
-        rig.settle("web", SOON).await;
+        rig.roll_out("web", "app:v3", SOON).await;
         rig.patch("web", json!({ "spec": { "replicas": 11, "minReadySeconds": max - 1 } })).await;
         tokio::time::sleep(AN_HOUR).await;
         let status = &rig.object("web").await["status"];

@@ -40,8 +40,7 @@ async fn rollouts(flavour: Flavour, figures: &mut Figures) {
     tokio::time::sleep(AFTERMATH).await;
     let (_, reads) = (rig.faults.take_writes(), rig.faults.reads().len());
     for number in 0..ROLLOUTS {
-        rig.set_image("web", &format!("app:next-{number}")).await;
-        rig.settle("web", SOON).await;
+        rig.roll_out("web", &format!("app:next-{number}"), SOON).await;
         tokio::time::sleep(AFTERMATH).await;
     }
     let writes = rig.faults.take_writes();

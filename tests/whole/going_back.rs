@@ -26,8 +26,7 @@ async fn rollbacks_whose_writes_fail() {
     let on = On::Write("deployments");
     for (flavour, fault) in BOTH.into_iter().flat_map(|flavour| OF_REQUESTS.map(|fault| (flavour, fault))) {
         let rig = up(flavour).await;
-        rig.set_image("web", "app:v2").await;
-        rig.settle("web", SOON).await;
+        rig.roll_out("web", "app:v2", SOON).await;
         rig.faults.take_writes();
         rig.faults.arm(on, fault, TIMES);
         let request = match flavour {

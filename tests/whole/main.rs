@@ -65,8 +65,7 @@ async fn rollouts_and_then_quiet() {
     for flavour in BOTH {
         let rig = up(flavour).await;
         for version in 2..6 {
-            rig.set_image("web", &format!("app:v{version}")).await;
-            rig.settle("web", Duration::from_secs(5)).await;
+            rig.roll_out("web", &format!("app:v{version}"), Duration::from_secs(5)).await;
         }
         rig.patch("web", json!({ "spec": { "replicas": 3 } })).await;
         rig.settle("web", Duration::from_secs(5)).await;
@@ -100,7 +99,7 @@ async fn hours_go_by_for_the_planner_too() {
     rig.patch("web", json!({ "spec": { "minReadySeconds": 0, "progressDeadlineSeconds": 3600 } })).await;
     rig.set_image("web", "app:bad").await;
     let begin = Instant::now();
-    while !rig.has_given_up("web").await {
+    while rig.condition("web", "Progressing").await["reason"] != "ProgressDeadlineExceeded" {
         assert!(begin.elapsed() < 2 * AN_HOUR, "it never gives up");
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
@@ -111,8 +110,7 @@ async fn hours_go_by_for_the_planner_too() {
 /// A fault meets a rollout half way, and the template changes once more. Returns how long after the last of it all is
 /// as asked.
 async fn meet(rig: &Rig, number: u32, on: On, fault: Fault, times: u32, bound: Duration) -> Duration {
-    rig.set_image("web", &format!("app:v{}", 2 * number)).await;
-    rig.half_way("web").await;
+    rig.begin("web", &format!("app:v{}", 2 * number)).await;
     rig.faults.arm(on, fault, times);
     if matches!(on, On::Watch(_) | On::List(_)) {
         rig.faults.cut();
@@ -212,8 +210,7 @@ async fn watches_that_fail() {
 async fn a_server_that_is_away_for_an_hour() {
     for flavour in BOTH {
         let rig = up(flavour).await;
-        rig.set_image("web", "app:v2").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v2").await;
         for on in [On::Request, On::Watch("deployments"), On::Watch("replicasets")] {
             rig.faults.arm(on, Fault::Drop, u32::MAX);
         }
@@ -232,20 +229,17 @@ async fn a_history_that_is_gone() {
     for flavour in BOTH {
         let rig = up(flavour).await;
         for number in 2..6 {
-            rig.set_image("web", &format!("app:v{number}")).await;
-            rig.half_way("web").await;
+            rig.begin("web", &format!("app:v{number}")).await;
             rig.cluster.act(|cluster| cluster.store.compact(cluster.store.version()));
             rig.faults.cut();
             rig.settle("web", SOON).await;
         }
         // As an answer to the start of a watch, which is another way in the client.
         for (number, kind) in [(6, "deployments"), (8, "replicasets")] {
-            rig.set_image("web", &format!("app:v{number}")).await;
-            rig.half_way("web").await;
+            rig.begin("web", &format!("app:v{number}")).await;
             rig.faults.arm(On::Watch(kind), Fault::Expire, u32::MAX);
             rig.faults.cut();
-            rig.set_image("web", &format!("app:v{}", number + 1)).await;
-            rig.settle("web", SOON).await;
+            rig.roll_out("web", &format!("app:v{}", number + 1), SOON).await;
             assert_eq!(rig.faults.heal(), 1, "{kind}");
         }
         is_quiet(&rig).await;
@@ -258,12 +252,10 @@ async fn watches_that_bring_no_json() {
     for flavour in BOTH {
         let rig = up(flavour).await;
         for number in [2, 4] {
-            rig.set_image("web", &format!("app:v{number}")).await;
-            rig.half_way("web").await;
+            rig.begin("web", &format!("app:v{number}")).await;
             let before = rig.faults.reads().len();
             rig.faults.garble();
-            rig.set_image("web", &format!("app:v{}", number + 1)).await;
-            rig.settle("web", SOON).await;
+            rig.roll_out("web", &format!("app:v{}", number + 1), SOON).await;
             let reads = rig.faults.reads();
             for list in ["v1/deployments?", "v1/replicasets?"] {
                 assert!(
@@ -330,8 +322,7 @@ async fn a_server_that_asks_to_be_spared() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     rig.faults.take_writes();
-    rig.set_image("other", "app:v2").await;
-    rig.settle("other", Duration::from_secs(5)).await;
+    rig.roll_out("other", "app:v2", Duration::from_secs(5)).await;
     tokio::time::sleep(Duration::from_secs(50)).await;
     let writes = rig.faults.take_writes();
     assert!(writes.iter().any(|write| write.contains("/other")), "{writes:#?}");
@@ -359,20 +350,6 @@ async fn a_conflict_shows_that_the_cache_is_behind() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn operators_that_end_half_way() {
-    for flavour in BOTH {
-        let mut rig = up(flavour).await;
-        for number in 2..8 {
-            rig.set_image("web", &format!("app:v{number}")).await;
-            rig.half_way("web").await;
-            rig.restart().await;
-            rig.settle("web", SOON).await;
-        }
-        is_quiet(&rig).await;
-    }
-}
-
 /// What happens in some rollouts with faults: every request that would write, with its time.
 async fn story() -> Vec<String> {
     let rig = up(Flavour::Rollwright).await;
@@ -380,8 +357,7 @@ async fn story() -> Vec<String> {
     meet(&rig, 2, On::Watch("replicasets"), Fault::Refuse(500), 5, SOON).await;
     meet(&rig, 3, On::Write("replicasets"), Fault::Hang, 1, SOON).await;
     rig.faults.freeze();
-    rig.set_image("web", "app:last").await;
-    rig.settle("web", HALF_OPEN).await;
+    rig.roll_out("web", "app:last", HALF_OPEN).await;
     tokio::time::sleep(AN_HOUR).await;
     rig.faults.take_writes()
 }

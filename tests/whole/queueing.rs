@@ -15,11 +15,8 @@ fn name(number: usize) -> String {
 
 /// Status and reason of a condition.
 async fn condition(rig: &Rig, name: &str, kind: &str) -> Option<(String, String)> {
-    let object = rig.object(name).await;
-    let conditions = object.pointer("/status/conditions")?.as_array()?.iter();
-    let mut of_kind = conditions.filter(|condition| condition["type"] == kind);
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    of_kind.next().map(|found| (text(&found["status"]), text(&found["reason"])))
+    let found = rig.condition(name, kind).await;
+    Some((found["status"].as_str()?.to_owned(), found["reason"].as_str()?.to_owned()))
 }
 
 /// When the statuses of the last ones were written.

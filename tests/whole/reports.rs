@@ -26,8 +26,7 @@ async fn a_thousand_failed_pods_hold_up_nothing() {
             rig.patch("web", json!({ "spec": spec })).await;
             tokio::time::sleep(Duration::from_secs(60)).await;
             let before = rig.faults.reads().len();
-            rig.set_image("web", &format!("app:v{version}")).await;
-            rig.settle("web", Duration::from_secs(5)).await;
+            rig.roll_out("web", &format!("app:v{version}"), Duration::from_secs(5)).await;
             assert_eq!(rig.sizes("web").iter().sum::<i64>(), 10, "{flavour:?}, {strategy}");
             let reads = rig.faults.reads().len() - before;
             assert!(reads <= 20, "{flavour:?}, {strategy}: {reads} reads");

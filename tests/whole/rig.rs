@@ -15,7 +15,7 @@ use plan::keys::MANAGED_LABEL;
 use rollwright::Operator;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use world::{Cluster, Conventions, Resource};
+use world::{Cluster, Conventions, Object, Resource};
 
 use super::clock;
 use super::faults::Faulty;
@@ -177,12 +177,11 @@ impl Rig {
         serde_json::to_value(self.deployments().get(name).await.unwrap()).unwrap()
     }
 
-    /// Whether the condition Progressing reports that the deadline has passed.
-    pub(super) async fn has_given_up(&self, name: &str) -> bool {
+    /// The condition of a kind; null if there is none.
+    pub(super) async fn condition(&self, name: &str, kind: &str) -> Value {
         let object = self.object(name).await;
-        let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-        let mut conditions = conditions.into_iter().flatten();
-        conditions.any(|condition| condition["reason"] == "ProgressDeadlineExceeded")
+        let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+        conditions.find(|condition| condition["type"] == kind).cloned().unwrap_or_default()
     }
 
     /// What the operator has at `/metrics`.
@@ -256,6 +255,18 @@ impl Rig {
             tokio::time::sleep(GLANCE).await;
         }
         panic!("{name} is never half way");
+    }
+
+    /// Another image is rolled out, within this time at most. Returns how long it took.
+    pub(super) async fn roll_out(&self, name: &str, image: &str, at_most: Duration) -> Duration {
+        self.set_image(name, image).await;
+        self.settle(name, at_most).await
+    }
+
+    /// The same until it is half done.
+    pub(super) async fn begin(&self, name: &str, image: &str) {
+        self.set_image(name, image).await;
+        self.half_way(name).await;
     }
 
     /// Puts the operator's label on the ReplicaSets of a Deployment, or takes it off.
@@ -332,41 +343,34 @@ impl Rig {
         }
     }
 
-    /// How many pods are ready, as the ReplicaSets of a Deployment report.
-    pub(super) fn ready_in_sets(&self, name: &str) -> i64 {
+    /// Something of each ReplicaSet of a Deployment.
+    fn of_sets<T>(&self, name: &str, of: impl Fn(&Object) -> T) -> Vec<T> {
         self.cluster.act(|cluster| {
             let sets = cluster.store.list(Resource::ReplicaSets, None);
-            let ours = sets.filter(|set| set.metadata["labels"]["app"] == name);
-            ours.map(|set| set.status_number("readyReplicas").unwrap_or(0)).sum()
+            sets.filter(|set| set.metadata["labels"]["app"] == name).map(of).collect()
         })
+    }
+
+    /// How many pods are ready, as the ReplicaSets of a Deployment report.
+    pub(super) fn ready_in_sets(&self, name: &str) -> i64 {
+        self.of_sets(name, |set| set.status_number("readyReplicas").unwrap_or(0)).iter().sum()
     }
 
     /// The value of an annotation on each ReplicaSet of a Deployment.
     pub(super) fn annotation_of_sets(&self, name: &str, annotation: &str) -> Vec<Option<String>> {
-        self.cluster.act(|cluster| {
-            let sets = cluster.store.list(Resource::ReplicaSets, None);
-            let ours = sets.filter(|set| set.metadata["labels"]["app"] == name);
-            ours.map(|set| set.metadata["annotations"][annotation].as_str().map(str::to_owned)).collect()
-        })
+        self.of_sets(name, |set| set.metadata["annotations"][annotation].as_str().map(str::to_owned))
     }
 
     /// The value of the operator's label on each ReplicaSet of a Deployment.
     pub(super) fn labels_of_sets(&self, name: &str) -> Vec<Option<String>> {
-        self.cluster.act(|cluster| {
-            let sets = cluster.store.list(Resource::ReplicaSets, None);
-            let ours = sets.filter(|set| set.metadata["labels"]["app"] == name);
-            ours.map(|set| set.label(MANAGED_LABEL).map(str::to_owned)).collect()
-        })
+        self.of_sets(name, |set| set.label(MANAGED_LABEL).map(str::to_owned))
     }
 
     /// The size of the ReplicaSet with pods that run this image.
     fn size_of(&self, name: &str, image: Option<&Value>) -> i64 {
-        self.cluster.act(|cluster| {
-            let mut sets = cluster.store.list(Resource::ReplicaSets, None);
-            let is_it = |spec: &Value| spec.pointer("/template/spec/containers/0/image") == image;
-            let set = sets.find(|set| set.metadata["labels"]["app"] == name && is_it(&set.spec));
-            set.and_then(|set| set.spec["replicas"].as_i64()).unwrap_or(0)
-        })
+        let is_it = |spec: &Value| spec.pointer("/template/spec/containers/0/image") == image;
+        let sizes = self.of_sets(name, |set| set.spec["replicas"].as_i64().filter(|_| is_it(&set.spec)));
+        sizes.into_iter().flatten().next().unwrap_or(0)
     }
 
     /// The sizes of the ReplicaSets of a Deployment, the largest first.

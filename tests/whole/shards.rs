@@ -79,8 +79,7 @@ async fn moves(rig: &Rig, from: &Shard, to: &Shard, shard: &str, image: &str) {
 async fn each_manages_its_own_namespaces() {
     for flavour in BOTH {
         let (rig, a, b) = two(flavour).await;
-        rig.set_image("web", "app:v2").await;
-        rig.settle("web", SOON).await;
+        rig.roll_out("web", "app:v2", SOON).await;
         assert!(a.has_written() && !b.has_written());
         // An idle operator writes nothing, and looks at nothing.
         tokio::time::sleep(SETTLED).await;
@@ -94,11 +93,9 @@ async fn each_manages_its_own_namespaces() {
 async fn a_namespace_that_moves_in_the_middle_of_a_rollout() {
     for flavour in BOTH {
         let (rig, a, b) = two(flavour).await;
-        rig.set_image("web", "app:v2").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v2").await;
         moves(&rig, &a, &b, "b", "app:v3").await;
-        rig.set_image("web", "app:v4").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v4").await;
         // The namespace returns to a shard that remembers it.
         moves(&rig, &b, &a, "a", "app:v5").await;
     }
@@ -110,12 +107,10 @@ async fn a_loser_that_does_not_know() {
     for flavour in BOTH {
         for lags in [Some("namespaces"), None] {
             let (rig, a, b) = two(flavour).await;
-            rig.set_image("web", "app:v2").await;
-            rig.half_way("web").await;
+            rig.begin("web", "app:v2").await;
             a.faults.freeze_those_of(lags);
             moves(&rig, &a, &b, "b", "app:v3").await;
-            rig.set_image("web", "app:v4").await;
-            rig.settle("web", SETTLED).await;
+            rig.roll_out("web", "app:v4", SETTLED).await;
         }
     }
 }
@@ -153,8 +148,7 @@ async fn moves_slowly(rig: &Rig, from: &Shard, to: &Shard) {
     rig.put_into_shard(PLACE, Some("b")).await;
     tokio::time::sleep(STOPPED).await;
     from.faults.take_first_write();
-    rig.set_image("web", "app:v3").await;
-    rig.settle("web", Duration::from_secs(210)).await;
+    rig.roll_out("web", "app:v3", Duration::from_secs(210)).await;
     assert!(to.has_written() && !from.has_written());
 }
 

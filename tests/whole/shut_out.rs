@@ -35,8 +35,7 @@ async fn without_deployments_a_changed_set_is_mended() {
 async fn without_sets_a_new_deployment_gets_one() {
     for flavour in BOTH {
         let rig = up(flavour).await;
-        rig.set_image("web", "app:v2").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v2").await;
         shut_out(&rig, "replicasets", "v1/replicasets").await;
         rig.create("other", 1, "app:v1").await;
         tokio::time::sleep(UNAFFECTED).await;
@@ -60,8 +59,7 @@ async fn without_pods_a_rolling_update_goes_on() {
         rig.settle("anew", SOON).await;
         shut_out(&rig, "pods", "pods").await;
         rig.set_image("anew", "app:v2").await;
-        rig.set_image("web", "app:v2").await;
-        rig.settle("web", A_WHILE).await;
+        rig.roll_out("web", "app:v2", A_WHILE).await;
         let new = rig.sizes("anew").iter().sum::<i64>();
         assert_eq!(new, 0, "a Recreate waits until it knows the pods");
         assert!(rig.faults.heal() > 0, "nobody asked for pods");

@@ -1,7 +1,6 @@
 //! A server that takes longer to refuse a huge object than answers are waited for otherwise.
 
 use engine::durations::ANSWER_LIMIT;
-use serde_json::Value;
 
 use super::*;
 
@@ -10,11 +9,7 @@ const REFUSED_AFTER: Duration = Duration::from_secs(25);
 
 /// The message of the condition Progressing.
 async fn said(rig: &Rig) -> String {
-    let object = rig.object("huge").await;
-    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    let is_it = |condition: &&Value| condition["type"] == "Progressing";
-    let progressing = conditions.into_iter().flatten().find(is_it);
-    progressing.and_then(|condition| condition["message"].as_str()).unwrap_or_default().to_owned()
+    rig.condition("huge", "Progressing").await["message"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Waits until the condition contains a text; returns after which time it does.

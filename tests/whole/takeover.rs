@@ -176,11 +176,9 @@ async fn a_leader_killed_after_each_write() {
 async fn a_leader_that_hands_over() {
     for flavour in BOTH {
         let (rig, leader, other) = two(flavour, 10).await;
-        rig.set_image("web", "app:v2").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v2").await;
         other.faults.freeze_those_of(Some("replicasets"));
-        rig.set_image("web", "app:v3").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v3").await;
         let told = Instant::now();
         leader.operator.end().await;
         other.writes(told, HANDOVER).await;
@@ -201,8 +199,7 @@ async fn a_leader_that_is_stopped_and_goes_on() {
             takes_over(&rig, Instant::now(), &other).await;
             leader.faults.take_first_write();
             leader.faults.let_go();
-            rig.set_image("web", "app:v3").await;
-            rig.settle("web", SETTLED).await;
+            rig.roll_out("web", "app:v3", SETTLED).await;
             assert_eq!(leader.faults.take_first_write(), None);
             // What its watches bring lags again.
             leader.faults.freeze_those_of(Some("replicasets"));
@@ -260,8 +257,7 @@ async fn a_leader_that_cannot_renew() {
 async fn lists_that_fail_while_taking_over() {
     for (flavour, kind) in [(Flavour::Rollwright, "replicasets"), (Flavour::AppsV1, "deployments")] {
         let (rig, leader, other) = two(flavour, 10).await;
-        rig.set_image("web", "app:v2").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v2").await;
         for fault in [Fault::Refuse(500), Fault::Hang] {
             other.faults.arm(On::List(kind), fault, 3);
         }
@@ -289,8 +285,7 @@ async fn a_standby_whose_watch_is_in_its_backoff() {
         other.faults.arm(On::Watch("replicasets"), Fault::Refuse(500), u32::MAX);
         other.faults.cut();
         tokio::time::sleep(Duration::from_secs(600)).await;
-        rig.set_image("web", "app:v2").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v2").await;
         leader.operator.end().await;
         // The new leader may have nothing to write before it is shown something.
         tokio::time::sleep(HANDOVER).await;
@@ -305,8 +300,7 @@ async fn a_standby_whose_watch_is_in_its_backoff() {
 async fn everything_stands_still_for_a_while() {
     for seconds in [9, 12, 16, 60] {
         let (rig, _leader, _other) = two(Flavour::Rollwright, 10).await;
-        rig.set_image("web", "app:v2").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v2").await;
         tokio::time::advance(Duration::from_secs(seconds)).await;
         rig.settle("web", TAKEOVER + SETTLED).await;
     }
@@ -317,8 +311,7 @@ async fn everything_stands_still_for_a_while() {
 async fn a_term_that_ends_before_the_lists_come() {
     for flavour in BOTH {
         let (rig, leader, second) = two(flavour, 10).await;
-        rig.set_image("web", "app:v2").await;
-        rig.half_way("web").await;
+        rig.begin("web", "app:v2").await;
         second.faults.arm(On::List("replicasets"), Fault::Late(Duration::from_secs(25)), 1);
         leader.kill();
         observed(&rig).await;
@@ -341,8 +334,7 @@ async fn sets_that_leave_the_watch_of_a_standby() {
     let (rig, leader, other) = two(Flavour::Rollwright, 10).await;
     rig.patch("web", json!({ "spec": { "revisionHistoryLimit": 0 } })).await;
     for version in 2..6 {
-        rig.set_image("web", &format!("app:v{version}")).await;
-        rig.settle("web", SETTLED).await;
+        rig.roll_out("web", &format!("app:v{version}"), SETTLED).await;
     }
     tokio::time::sleep(SETTLED).await;
     assert_eq!(rig.sizes("web"), [10]);
@@ -382,8 +374,7 @@ async fn sets_that_leave_the_watch_between_two_terms() {
 async fn two_that_have_nothing_to_do() {
     let (rig, leader, other) = two(Flavour::Rollwright, 10).await;
     for version in 2..5 {
-        rig.set_image("web", &format!("app:v{version}")).await;
-        rig.settle("web", SETTLED).await;
+        rig.roll_out("web", &format!("app:v{version}"), SETTLED).await;
     }
     tokio::time::sleep(SETTLED).await;
     leader.faults.take_first_write();

@@ -1,7 +1,6 @@
 //! How a status reports what blocks its rollout.
 
 use crate::world::{World, set, template, world};
-use jiff::SignedDuration;
 use plan::keys::{condition, reason};
 use plan::{Action, Blocker, Event, Findings, Flavour, Plan, Status, TargetRecord};
 
@@ -97,7 +96,7 @@ fn another_text_waits_for_the_next_write_and_since_stays() {
     let plan = plan_found(&mut world, &[blocker("ImagePull", "one")]);
     world.apply(&plan);
     let since = world.now;
-    world.now += SignedDuration::from_secs(60);
+    world.wait(60);
     assert!(plan_found(&mut world, &[blocker("ImagePull", "two")]).actions.is_empty());
     let plan = plan_found(&mut world, &[blocker("ImagePull", "two"), blocker("CrashLoop", "three")]);
     let (status, events) = written(&plan).unwrap();
@@ -162,7 +161,7 @@ fn the_deadline_and_the_cause_share_a_message() {
     let mut world = stuck(Flavour::Rollwright);
     let plan = plan_found(&mut world, &[blocker("ImagePull", "cannot pull")]);
     world.apply(&plan);
-    world.now += SignedDuration::from_secs(700);
+    world.wait(700);
     let plan = world.plan();
     let (status, events) = written(&plan).unwrap();
     for kind in [condition::PROGRESSING, condition::STALLED] {

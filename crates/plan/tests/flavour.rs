@@ -1,7 +1,8 @@
 //! What the two APIs differ in: the list of methods of `Flavour`, and that on apps/v1 nothing of rollwright.dev appears
 //! in what is written.
 
-use crate::world::{OWNER, World, set, template, world};
+use crate::rollwright::come_up;
+use crate::world::{OWNER, World, created, refusal, set, template, world};
 use plan::keys::{CHANGED_BY, FINGERPRINTS, OUR_PREFIX, condition};
 use plan::{Action, Flavour, Map, Plan, Pod, Status, Strategy};
 
@@ -62,12 +63,7 @@ fn situations(flavour: Flavour) -> Vec<(&'static str, World)> {
     let mut orphan = of("b", 3, "1");
     orphan.owner = None;
     let mut failing = rolling();
-    failing.find_mut("web-b").status.failure = Some(plan::SetFailure {
-        status: "True".to_owned(),
-        reason: "FailedCreate".to_owned(),
-        message: "quota".to_owned(),
-        last_transition_time: None,
-    });
+    failing.find_mut("web-b").status.failure = refusal("quota");
     let mut waiting = annotated(flavour).that(|it| it.strategy = Strategy::Recreate).with(of("b", 0, "1"));
     waiting.pods =
         vec![Pod { controller_uid: Some(waiting.find("web-b").uid.clone()), phase: "Running".to_owned() }];
@@ -105,10 +101,7 @@ fn settle(mut world: World) -> (Vec<Plan>, World) {
         world.apply(&plan);
         plans.push(plan);
         // The pods follow immediately.
-        for set in &mut world.observed.sets {
-            (set.status.replicas, set.status.ready, set.status.available) = (set.size, set.size, set.size);
-            set.status.observed_generation = set.generation;
-        }
+        come_up(&mut world, &[]);
     }
     (plans, world)
 }
@@ -184,11 +177,7 @@ fn kind(action: &Action) -> &'static str {
 #[test]
 fn on_our_kind_it_is() {
     let (plans, _) = settle(annotated(Flavour::Rollwright));
-    let created = actions(&plans).find_map(|action| match action {
-        Action::CreateReplicaSet(new) => Some(new),
-        _ => None,
-    });
-    let new = created.unwrap();
+    let (_, new) = plans.iter().find_map(created).unwrap();
     assert!(new.labels.keys().any(|key| key.starts_with(OUR_PREFIX)), "{:?}", new.labels);
     assert!(new.annotations.contains_key(FINGERPRINTS), "{:?}", new.annotations);
     assert!(!new.annotations.contains_key(&format!("{OUR_PREFIX}note")), "the user's own is not copied");

@@ -1,6 +1,6 @@
 //! Which statuses wait, and which never do.
 
-use crate::world::{World, ours, set, template, world};
+use crate::world::{World, ours, refusal, set, template, world};
 use jiff::{SignedDuration, Timestamp};
 use plan::keys::condition;
 use plan::{Action, Flavour, Plan, Requeue, Status};
@@ -21,10 +21,7 @@ fn half_way(flavour: Flavour) -> World {
 }
 
 fn written(plan: &Plan) -> Option<&Status> {
-    plan.actions.iter().find_map(|planned| match &planned.action {
-        Action::WriteStatus(write) => Some(&write.status),
-        _ => None,
-    })
+    crate::world::written(plan).map(|write| &write.status)
 }
 
 /// The plan for a status that has waited for half a second.
@@ -61,19 +58,25 @@ fn what_somebody_waits_for_is_written_at_once() {
         let plan = plan_at_rest(&mut observed);
         assert_eq!(written(&plan).unwrap().observed_generation, 3, "the generation is observed");
 
-        let mut switched = half_way(flavour);
-        switched.find_mut("web-a").status.available = 1;
-        let plan = plan_at_rest(&mut switched);
-        let available = written(&plan).unwrap().condition(condition::AVAILABLE).unwrap();
-        assert_eq!(available.status, "False", "a condition turns");
+        for waited in [SECOND / 2, SignedDuration::ZERO] {
+            let waiting = || {
+                let mut world = half_way(flavour);
+                world.observed.options.status_waits_since = Some(world.now - waited);
+                world
+            };
+            let mut switched = waiting();
+            switched.find_mut("web-a").status.available = 1;
+            let plan = switched.plan();
+            let available = written(&plan).unwrap().condition(condition::AVAILABLE).unwrap();
+            assert_eq!(available.status, "False", "a condition turns");
 
-        let mut complete = half_way(flavour);
-        complete.observed.sets.retain(|set| set.name == "web-b");
-        let new = complete.find_mut("web-b");
-        new.size = 10;
-        (new.status.replicas, new.status.ready, new.status.available) = (10, 10, 10);
-        let plan = plan_at_rest(&mut complete);
-        assert!(written(&plan).unwrap().is_complete(10, 2), "the rollout is complete");
+            let mut complete = waiting();
+            complete.observed.sets.retain(|set| set.name == "web-b");
+            let new = complete.find_mut("web-b");
+            new.size = 10;
+            (new.status.replicas, new.status.ready, new.status.available) = (10, 10, 10);
+            assert!(written(&complete.plan()).unwrap().is_complete(10, 2), "the rollout is complete");
+        }
     }
 }
 
@@ -139,7 +142,7 @@ fn a_report_that_nothing_follows_is_written() {
     let mut world = ours();
     world.observed.options.joins_reports = true;
     let plan = world.plan();
-    assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::CreateReplicaSet(_))));
+    assert!(crate::world::created(&plan).is_some());
     assert_eq!(written(&plan).unwrap().observed_generation, 1);
 }
 
@@ -157,7 +160,7 @@ fn a_report_that_takes_back_completeness_joins_no_other() {
     world.observed.options.joins_reports = true;
     world.now += SECOND;
     let plan = world.plan();
-    assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::CreateReplicaSet(_))));
+    assert!(crate::world::created(&plan).is_some());
     assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
     let status = written(&plan).unwrap();
     assert!(!status.is_complete(10, 1), "{status:?}");
@@ -204,12 +207,7 @@ fn a_first_report_does_not_wait_if_the_pods_are_refused() {
         let mut world = scaled(flavour);
         serve(&mut world, "web-a", 4);
         assert_eq!(written(&world.plan()), None, "{flavour:?}");
-        world.find_mut("web-a").status.failure = Some(plan::SetFailure {
-            status: "True".to_owned(),
-            reason: "FailedCreate".to_owned(),
-            message: "exceeded quota".to_owned(),
-            last_transition_time: None,
-        });
+        world.find_mut("web-a").status.failure = refusal("exceeded quota");
         let plan = world.plan();
         let status = written(&plan).unwrap();
         assert_eq!(status.condition(condition::REPLICA_FAILURE).unwrap().message, "exceeded quota");
@@ -295,24 +293,6 @@ fn no_status_waits_for_more_than_a_tenth_of_the_deadline() {
     assert_eq!(world.plan().requeue, Requeue::StatusPaced(world.now + SECOND / 2));
     world.now += SECOND / 2;
     assert!(written(&world.plan()).is_some());
-}
-
-#[test]
-fn news_that_people_wait_for_waits_for_no_more() {
-    for flavour in BOTH {
-        let mut world = half_way(flavour);
-        world.observed.options.status_waits_since = Some(world.now);
-        world.observed.sets.retain(|set| set.name == "web-b");
-        let new = world.find_mut("web-b");
-        new.size = 10;
-        (new.status.replicas, new.status.ready, new.status.available) = (10, 10, 10);
-        assert!(written(&world.plan()).unwrap().is_complete(10, 2), "the rollout is complete");
-
-        let mut switched = half_way(flavour);
-        switched.observed.options.status_waits_since = Some(switched.now);
-        switched.find_mut("web-a").status.available = 1;
-        assert!(written(&switched.plan()).is_some(), "a condition turns");
-    }
 }
 
 #[test]

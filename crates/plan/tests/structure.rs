@@ -15,7 +15,7 @@ const RUST_LINES_MAX: usize = 138_050;
 const WORDS_MAX: usize = 60_000;
 const MEANINGLESS: [&str; 8] = ["util", "utils", "helper", "helpers", "common", "misc", "stuff", "shared"];
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -102,7 +102,7 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-fn files(folders: &[&str], extension: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folders: &[&str], extension: &str) -> Vec<PathBuf> {
     let mut folders: Vec<_> = folders.iter().map(|folder| root().join(folder)).collect();
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {

@@ -17,12 +17,6 @@ use crate::state::Settings;
 const BEGUN: &str = "2026-01-01T01:00:00Z";
 const TEN_MINUTES: Duration = Duration::from_secs(600);
 
-/// A server that accepts every write; the wall clock is set back each time that it is read.
-struct Server {
-    started: Instant,
-    wall: Mutex<Timestamp>,
-}
-
 struct Stored(Value);
 
 impl Object for Stored {
@@ -35,7 +29,17 @@ impl Object for Stored {
     }
 }
 
-impl Port for Server {
+/// A server with a Deployment and its ReplicaSet, which notes what is read. It accepts every write.
+struct Shelf {
+    started: Instant,
+    wall: Mutex<Timestamp>,
+    /// By this, the wall clock is set back each time that it is read.
+    set_back: SignedDuration,
+    objects: (Value, Value),
+    reads: Mutex<Vec<String>>,
+}
+
+impl Port for Shelf {
     type Object = Stored;
 
     fn now(&self) -> Instant {
@@ -45,12 +49,21 @@ impl Port for Server {
     fn timestamp(&self) -> Timestamp {
         let mut wall = self.wall.lock().unwrap();
         let read = *wall;
-        *wall -= SignedDuration::try_from(TEN_MINUTES).unwrap();
+        *wall -= self.set_back;
         read
     }
 
-    async fn send(&self, _: Request, _: Cause<'_>) -> Result<Reply<Stored>, Refusal> {
-        Ok(Reply::Version("3".to_owned()))
+    async fn send(&self, request: Request, _: Cause<'_>) -> Result<Reply<Stored>, Refusal> {
+        let (deployment, set) = self.objects.clone();
+        let (read, reply) = match request {
+            Request::Get { name, .. } => (name, Reply::Object(Stored(deployment))),
+            Request::ListReplicaSets { selector, .. } => {
+                (selector.unwrap().to_string(), Reply::Page(vec![Stored(set)], None))
+            }
+            _ => return Ok(Reply::Version("3".to_owned())),
+        };
+        self.reads.lock().unwrap().push(read);
+        Ok(reply)
     }
 
     fn note(&self, _: Note<'_>) {}
@@ -117,17 +130,22 @@ fn objects(reason: &str) -> (Value, Value) {
 }
 
 /// What follows an attempt at this time.
-fn attempt(server: &Server, (deployment, set): (Workload, Placed)) -> Next {
+fn attempt(server: &Shelf, (deployment, set): (Workload, Placed)) -> Next {
     let mut cache = Index::new(Sight::Whole);
     cache.reset_sets(None, vec![set]);
     cache.reset_workloads(None, vec![deployment], server.started);
     let engine = Engine::new(Flavour::AppsV1, Settings::default(), cache, server.started);
-    let key = Key { namespace: "ns".to_owned(), name: "web".to_owned() };
-    engine.attempt(server, &key).now_or_never().unwrap()
+    engine.attempt(server, &web()).now_or_never().unwrap()
 }
 
-fn server(wall: &str) -> Server {
-    Server { started: Instant::now(), wall: Mutex::new(wall.parse().unwrap()) }
+fn server(wall: &str) -> Shelf {
+    Shelf {
+        started: Instant::now(),
+        wall: Mutex::new(wall.parse().unwrap()),
+        set_back: SignedDuration::try_from(TEN_MINUTES).unwrap(),
+        objects: objects(""),
+        reads: Mutex::default(),
+    }
 }
 
 /// The next look was late by as much as the clock was set back; found by a simulation of many Deployments.
@@ -152,45 +170,11 @@ fn what_was_complete_awaits_no_deadline() {
     assert!(matches!(next, Next::After(wait) if wait.reason == Reason::Deadline), "{next:?}");
 }
 
-/// A server with a Deployment and its ReplicaSet, which notes what is read.
-struct Shelf {
-    started: Instant,
-    objects: (Value, Value),
-    reads: Mutex<Vec<String>>,
-}
-
-impl Port for Shelf {
-    type Object = Stored;
-
-    fn now(&self) -> Instant {
-        self.started
-    }
-
-    fn timestamp(&self) -> Timestamp {
-        BEGUN.parse().unwrap()
-    }
-
-    async fn send(&self, request: Request, _: Cause<'_>) -> Result<Reply<Stored>, Refusal> {
-        let (deployment, set) = self.objects.clone();
-        let (read, reply) = match request {
-            Request::Get { name, .. } => (name, Reply::Object(Stored(deployment))),
-            Request::ListReplicaSets { selector, .. } => {
-                (selector.unwrap().to_string(), Reply::Page(vec![Stored(set)], None))
-            }
-            _ => return Ok(Reply::Version("3".to_owned())),
-        };
-        self.reads.lock().unwrap().push(read);
-        Ok(reply)
-    }
-
-    fn note(&self, _: Note<'_>) {}
-}
-
 /// Its cache has the Deployment, and no ReplicaSet yet.
 fn starting(generation: i64) -> (Shelf, Engine) {
     let mut objects = objects("ReplicaSetUpdated");
     objects.0["metadata"]["generation"] = generation.into();
-    let shelf = Shelf { started: Instant::now(), objects, reads: Mutex::default() };
+    let shelf = Shelf { objects, set_back: SignedDuration::ZERO, ..server(BEGUN) };
     let flavour = Flavour::AppsV1;
     let mut cache = Index::new(Sight::Whole);
     let deployment = workload(flavour, &shelf.objects.0, Defaults::of(flavour)).unwrap();

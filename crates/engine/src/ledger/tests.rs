@@ -28,12 +28,26 @@ fn a_write_is_waited_for_until_its_kind_shows_it() {
 }
 
 #[test]
-fn a_write_that_changed_nothing_is_not_waited_for() {
-    let (index, mut ledger) = (index(), Ledger::default());
-    let now = Instant::now();
-    ledger.wrote_workload("10", now);
-    ledger.wrote_set("11", now);
-    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
+fn what_no_cache_will_show_is_not_waited_for() {
+    let writes: [fn(&mut Ledger, Instant); 3] = [
+        // It changed nothing.
+        |ledger, now| {
+            ledger.wrote_workload("10", now);
+            ledger.wrote_set("11", now);
+        },
+        // Its version is no number.
+        |ledger, now| ledger.wrote_set("blue", now),
+        // It was not carried out.
+        |ledger, now| {
+            ledger.doubts("web-2", now);
+            ledger.settled("web-2", None, now);
+        },
+    ];
+    for (number, write) in writes.into_iter().enumerate() {
+        let (index, mut ledger, now) = (index(), Ledger::default(), Instant::now());
+        write(&mut ledger, now);
+        assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready, "{number}");
+    }
 }
 
 #[test]
@@ -47,24 +61,7 @@ fn a_deletion_is_waited_for() {
 }
 
 #[test]
-fn patience_ends() {
-    let (index, mut ledger) = (index(), Ledger::default());
-    let now = Instant::now();
-    ledger.wrote_set("20", now);
-    let now = now + CACHE_PATIENCE;
-    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Overdue);
-}
-
-#[test]
-fn versions_that_are_no_numbers_are_not_waited_for() {
-    let (index, mut ledger) = (index(), Ledger::default());
-    let now = Instant::now();
-    ledger.wrote_set("blue", now);
-    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
-}
-
-#[test]
-fn patience_ends_sooner_when_a_watch_is_broken() {
+fn patience_ends_and_sooner_when_a_watch_is_broken() {
     let (index, mut ledger) = (index(), Ledger::default());
     let start = Instant::now();
     ledger.wrote_workload("20", start);
@@ -73,6 +70,7 @@ fn patience_ends_sooner_when_a_watch_is_broken() {
     assert_eq!(check(&mut ledger, CACHE_PATIENCE_WITHOUT_WATCH, start), Readiness::Wait(soon));
     assert_eq!(check(&mut ledger, CACHE_PATIENCE, soon), Readiness::Wait(start + CACHE_PATIENCE));
     assert_eq!(check(&mut ledger, CACHE_PATIENCE_WITHOUT_WATCH, soon), Readiness::Overdue);
+    assert_eq!(check(&mut ledger, CACHE_PATIENCE, start + CACHE_PATIENCE), Readiness::Overdue);
 }
 
 #[test]
@@ -103,15 +101,6 @@ fn all_writes_of_which_nobody_knows_are_looked_at() {
     ledger.settled("web-2", None, now);
     assert_eq!(ledger.in_doubt(), None);
     assert!(is_waiting(&mut ledger, &index, now), "the cache lacks the first one");
-}
-
-#[test]
-fn a_write_that_was_not_carried_out_is_not_waited_for() {
-    let (index, mut ledger) = (index(), Ledger::default());
-    let now = Instant::now();
-    ledger.doubts("web-2", now);
-    ledger.settled("web-2", None, now);
-    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
 /// What was written last may be gone again before anything shows it; a list begun later shows that.

@@ -98,8 +98,7 @@ proptest! {
         let mut world = recipe.world();
         world.settle(12);
         let mut world = with(&world, Vec::new(), found.clone());
-        let plan = world.plan();
-        world.apply(&plan);
+        world.proceed();
         let recount = |one: &Blocker| Blocker { of, pods: of, message: "other".to_owned(), ..one.clone() };
         let recounted = found.iter().rev().map(recount).collect();
         prop_assume!(found.len() <= 5);

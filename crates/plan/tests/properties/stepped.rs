@@ -10,7 +10,8 @@ use proptest::test_runner::TestRunner;
 
 use crate::properties::recipes::{self, Range};
 use crate::properties::{config, invariants};
-use crate::world::{OWNER, World};
+use crate::rollwright::come_up;
+use crate::world::{OWNER, World, written};
 
 /// Steps, and whether a good revision has none.
 fn steps() -> impl Strategy<Value = (Vec<UpdateStep>, bool)> {
@@ -45,10 +46,7 @@ fn revision(world: &World, plan: &Plan) -> Option<String> {
         Action::UpdateReplicaSet(update) => update.annotations.get(REVISION).cloned(),
         _ => None,
     });
-    let told = plan.actions.iter().find_map(|planned| match &planned.action {
-        Action::WriteStatus(write) => write.status.ours.revision,
-        _ => None,
-    });
+    let told = written(plan).and_then(|write| write.status.ours.revision);
     let told = told.or(world.observed.workload.status.ours.revision);
     created.or(told.or_else(|| stored(world)).map(|number| number.to_string()))
 }
@@ -144,11 +142,7 @@ proptest! {
                 return Ok(());
             }
             world.apply(&plan);
-            for set in &mut world.observed.sets {
-                let status = &mut set.status;
-                (status.replicas, status.ready, status.available) = (set.size, set.size, set.size);
-                status.observed_generation = set.generation;
-            }
+            come_up(&mut world, &[]);
         }
         prop_assert!(false, "{:?}", world.plan().actions);
     }

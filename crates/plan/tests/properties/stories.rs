@@ -7,6 +7,8 @@ use plan::{
 };
 use proptest::prelude::*;
 
+use crate::world::written;
+
 /// All records of the rollouts of a Deployment.
 #[derive(Clone, Debug)]
 pub(crate) struct Story {
@@ -160,11 +162,7 @@ pub(crate) fn untold(plan: &Plan) -> String {
 
 /// The records that a plan closes, and the one that runs after it.
 pub(crate) fn told(plan: &Plan) -> impl Iterator<Item = &Record> {
-    let writes = plan.actions.iter().filter_map(|planned| match &planned.action {
-        Action::WriteStatus(write) => Some(write),
-        _ => None,
-    });
-    writes.flat_map(|write| write.ended.iter().chain(write.status.ours.rollout.as_deref()))
+    written(plan).into_iter().flat_map(|write| write.ended.iter().chain(write.status.ours.rollout.as_deref()))
 }
 
 pub(crate) fn outcomes(plan: &Plan) -> impl Iterator<Item = Outcome> {

@@ -3,7 +3,7 @@
 use plan::{Action, Failure, Flavour, Map, Verdict};
 
 use crate::rollwright::check;
-use crate::world::{SUMMARIES, Set, World, ours, set, world};
+use crate::world::{SUMMARIES, Set, World, created, ours, set, world};
 
 fn rolling_out() -> World {
     ours().that(|it| it.progress_deadline_seconds = Some(600))
@@ -12,8 +12,7 @@ fn rolling_out() -> World {
 /// What follows when the creation is refused: the verdict, then actions and events.
 fn after(world: &mut World, failure: &Failure) -> Vec<String> {
     let plan = world.plan();
-    let index = plan.actions.iter().position(|planned| matches!(planned.action, Action::CreateReplicaSet(_)));
-    let after = plan::after_failure(&world.observed, &plan, index.unwrap(), failure, world.now);
+    let after = plan::after_failure(&world.observed, &plan, created(&plan).unwrap().0, failure, world.now);
     let verdict = match after.verdict {
         Verdict::Continue => "continue".to_owned(),
         Verdict::End => "end".to_owned(),
@@ -66,8 +65,7 @@ fn a_refused_creation_is_settled_by_a_live_read() {
 #[test]
 fn what_is_settled_by_a_live_read_is_a_deviation() {
     let plan = rolling_out().plan();
-    let is_create = |planned: &plan::Planned| matches!(planned.action, Action::CreateReplicaSet(_));
-    let index = plan.actions.iter().position(is_create).unwrap();
+    let index = created(&plan).unwrap().0;
     let world = rolling_out();
     let deviation =
         |failure| plan::after_failure(&world.observed, &plan, index, &failure, world.now).deviation;
@@ -84,19 +82,11 @@ fn failures_are_told_in_the_words_of_the_server() {
     assert_eq!(Failure::NameTaken(None).to_string(), "a ReplicaSet of that name exists already");
 }
 
-#[test]
-fn a_set_that_proves_to_be_ours_is_the_new_set() {
-    let late = set("a", 3).revision("1").scaled_for("3", "4");
-    check("planned again with it", ours().with(late), &[&["status revision=1"], &[]]);
-}
-
 /// A foreign ReplicaSet has the name: the next reconcile takes another one, and only one ReplicaSet comes of it.
 #[test]
 fn a_collision_takes_another_name() {
     let probe = ours().plan();
-    let Some(Action::CreateReplicaSet(wanted)) = probe.actions.first().map(|planned| &planned.action) else {
-        panic!("{probe:?}")
-    };
+    let (_, wanted) = created(&probe).unwrap();
     let world = ours().with(set("a", 3).named(&wanted.name).owned_by("other"));
     let creates = "create (new) size=3 desired-replicas=3 max-replicas=4 revision=1 fingerprints=<a>";
     let tried = creates.replace("(new)", &wanted.name);
@@ -128,11 +118,7 @@ fn bulky(flavour: Flavour) -> World {
 
 fn keys_of_new_set(mut world: World) -> Vec<String> {
     let plan = world.plan();
-    let created = plan.actions.iter().find_map(|planned| match &planned.action {
-        Action::CreateReplicaSet(new) => Some(new.annotations.keys().cloned().collect::<Vec<_>>()),
-        _ => None,
-    });
-    created.unwrap().into_iter().filter(|key| key.len() == 1).collect()
+    created(&plan).unwrap().1.annotations.keys().filter(|key| key.len() == 1).cloned().collect()
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! When a revision is late under a failure policy, and when its deadline restarts (FP-2 to FP-4, FP-8).
 
-use jiff::SignedDuration;
 use plan::keys::{ROLLOUT, condition};
 use plan::{FailureAction, Marks, Pod, Strategy};
 use serde_json::Value;
 
-use crate::rollwright::failing::{good, memory, named, play, policy};
+use crate::rollwright::failing::{declare, good, memory, named, play, policy, remember};
 use crate::rollwright::pinning::{complete, says, target};
-use crate::world::{Kstatus, template};
+use crate::world::Kstatus;
 
 /// Paused for longer than the deadline, late or not before: the deadline begins when it is resumed.
 #[test]
@@ -15,8 +14,7 @@ fn a_rollout_that_is_resumed_has_a_new_deadline() {
     for paused_after in [100, 620] {
         let mut world = good(FailureAction::Revert);
         world.observed.workload.failure_policy = policy(FailureAction::Stop);
-        world.set_template(template("c"));
-        play(&mut world, 500, &["c"]);
+        declare(&mut world, "c", 500, &["c"]);
         world.observed.workload.paused = true;
         play(&mut world, paused_after, &["c"]);
         assert_eq!(says(&world, condition::PROGRESSING).1, "DeploymentPaused");
@@ -31,8 +29,7 @@ fn a_rollout_that_is_resumed_has_a_new_deadline() {
 #[test]
 fn a_rollout_that_was_late_has_a_new_deadline_too_when_it_is_resumed() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 700, &["b", "c"]);
+    declare(&mut world, "c", 700, &["b", "c"]);
     assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded", "a shared cause");
     world.observed.workload.paused = true;
     play(&mut world, 10, &["b", "c"]);
@@ -48,15 +45,13 @@ fn a_rollout_that_was_late_has_a_new_deadline_too_when_it_is_resumed() {
 #[test]
 fn a_deadline_of_before_a_retry_does_not_count() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 700, &["b", "c"]);
+    declare(&mut world, "c", 700, &["b", "c"]);
     assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded", "a shared cause");
     let text = format!(r#"{{"version":1,"revision":3,"retry":"3","retried":"{:.0}"}}"#, world.now);
     let name = named(&world, "c");
     world.find_mut(&name).annotations.insert(ROLLOUT.to_owned(), text);
     world.find_mut("web-b").status.available = 3;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(memory(&world, &name)["verdict"], Value::Null);
 }
 
@@ -64,19 +59,16 @@ fn a_deadline_of_before_a_retry_does_not_count() {
 #[test]
 fn a_revision_without_a_size_is_not_late() {
     let mut world = good(FailureAction::Revert).that(|it| it.strategy = Strategy::Recreate);
-    let memory_of = |revision: i64| format!(r#"{{"version":1,"revision":{revision},"verdict":"Good"}}"#);
-    world.set_template(template("c"));
-    play(&mut world, 10, &["c"]);
+    declare(&mut world, "c", 10, &["c"]);
     let name = named(&world, "c");
     world.find_mut(&name).size = 0;
     world.find_mut(&name).status.replicas = 0;
-    world.find_mut("web-b").annotations.insert(ROLLOUT.to_owned(), memory_of(2));
+    remember(&mut world, "web-b", 2, "Good");
     world.pods =
         vec![Pod { controller_uid: Some(world.find("web-b").uid.clone()), phase: "Running".to_owned() }];
     for _ in 0..80 {
-        world.now += SignedDuration::from_secs(10);
-        let plan = world.plan();
-        world.apply(&plan);
+        world.wait(10);
+        world.proceed();
     }
     assert_eq!((world.find(&name).size, memory(&world, &name)["verdict"].clone()), (0, Value::Null));
 }
@@ -85,14 +77,12 @@ fn a_revision_without_a_size_is_not_late() {
 #[test]
 fn a_revision_that_begins_again_has_a_new_deadline() {
     let mut world = good(FailureAction::Revert).that(|it| it.strategy = Strategy::Recreate);
-    world.set_template(template("c"));
-    play(&mut world, 580, &["c"]);
+    declare(&mut world, "c", 580, &["c"]);
     let name = named(&world, "c");
     world.find_mut(&name).size = 0;
     for size in [0, 3] {
-        world.now += SignedDuration::from_secs(60);
-        let plan = world.plan();
-        world.apply(&plan);
+        world.wait(60);
+        world.proceed();
         assert_eq!(
             (memory(&world, &name)["verdict"].clone(), world.find(&name).size),
             (Value::Null, 3),
@@ -112,11 +102,9 @@ fn a_revision_that_begins_again_has_a_new_deadline() {
 fn what_was_complete_awaits_no_deadline() {
     let mut world = complete();
     world.find_mut("web-b").status.available = 2;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert!(!world.observed.workload.status.awaits_deadline());
-    world.set_template(template("c"));
-    play(&mut world, 10, &["c"]);
+    declare(&mut world, "c", 10, &["c"]);
     assert!(world.observed.workload.status.awaits_deadline());
 }
 
@@ -125,8 +113,7 @@ fn what_was_complete_awaits_no_deadline() {
 #[test]
 fn a_revision_with_all_its_pods_does_not_fail() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 900, &["b", "c"]);
+    declare(&mut world, "c", 900, &["b", "c"]);
     assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded", "a shared cause");
     let name = named(&world, "c");
     for (set, size) in [("web-b", 0), (name.as_str(), 3)] {
@@ -136,8 +123,7 @@ fn a_revision_with_all_its_pods_does_not_fail() {
     }
     let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 3, available: 3, complete: true };
     world.observed.workload.status.ours.marks = Some(marks);
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_ne!(memory(&world, &name)["verdict"], "Failed");
     assert_eq!(world.kstatus(), Kstatus::Current);
 }
@@ -146,14 +132,12 @@ fn a_revision_with_all_its_pods_does_not_fail() {
 #[test]
 fn a_policy_that_is_set_while_a_rollout_is_late_applies_with_the_next_status() {
     let mut world = good(FailureAction::Continue).that(|it| it.failure_policy = None);
-    world.set_template(template("c"));
-    play(&mut world, 900, &["c"]);
+    declare(&mut world, "c", 900, &["c"]);
     world.observed.workload.failure_policy = policy(FailureAction::Revert);
     let name = named(&world, "c");
     assert_eq!(memory(&world, &name)["verdict"], Value::Null);
     for verdict in [Value::Null, "Failed".into()] {
-        let plan = world.plan();
-        world.apply(&plan);
+        world.proceed();
         assert_eq!(memory(&world, &name)["verdict"], verdict);
     }
 }
@@ -163,22 +147,19 @@ fn a_policy_that_is_set_while_a_rollout_is_late_applies_with_the_next_status() {
 #[test]
 fn a_revision_that_is_created_again_is_not_compared_with_the_one_before() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 100, &["c"]);
+    declare(&mut world, "c", 100, &["c"]);
     let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 2, available: 2, complete: false };
     world.observed.workload.status.ours.marks = Some(marks);
     let name = named(&world, "c");
     world.observed.sets.retain(|set| set.name != name);
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     for (available, verdict) in [(1, Value::Null), (0, "Failed".into())] {
         let mut world = world.clone();
-        world.now += SignedDuration::from_secs(700);
+        world.wait(700);
         let set = world.find_mut(&name);
         set.size = 2;
         (set.status.replicas, set.status.ready, set.status.available) = (0, available, available);
-        let plan = world.plan();
-        world.apply(&plan);
+        world.proceed();
         assert_eq!(memory(&world, &name)["verdict"], verdict, "{available}");
     }
 }

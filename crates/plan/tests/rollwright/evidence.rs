@@ -8,9 +8,9 @@ use plan::keys::{ABORT, RETRY, REVISION, ROLLOUT, condition};
 use plan::{Action, Blocker, Evidence, FailureAction, FailurePolicy, Findings, Marks, Restarts};
 use serde_json::Value;
 
-use crate::rollwright::failing::{good, memory, named, play, policy};
+use crate::rollwright::failing::{declare, good, memory, named, play, policy, request, scale};
 use crate::rollwright::pinning::{count, says, target};
-use crate::world::{Kstatus, World, template};
+use crate::world::{Kstatus, World, created, template};
 
 /// Fails by evidence alone.
 pub(crate) fn by(change: impl FnOnce(&mut FailurePolicy)) -> FailurePolicy {
@@ -22,14 +22,13 @@ pub(crate) fn by(change: impl FnOnce(&mut FailurePolicy)) -> FailurePolicy {
 /// Revision 3 is rolled out under this policy; its pods do not become ready.
 pub(crate) fn rolling(policy: FailurePolicy) -> World {
     let mut world = good(FailureAction::Revert).that(|it| it.failure_policy = Some(policy));
-    world.set_template(template("c"));
-    play(&mut world, 20, &["c"]);
+    declare(&mut world, "c", 20, &["c"]);
     read(&mut world, &[], &[]);
     world
 }
 
 /// Somebody reads the pods of revision 3, and those of the fallback: how often their containers restarted.
-pub(crate) fn read(world: &mut World, declared: &[Restarts], fallback: &[Restarts]) {
+fn read(world: &mut World, declared: &[Restarts], fallback: &[Restarts]) {
     let read = world.now;
     let uid = |image: &str| world.find(&named(world, image)).uid.clone();
     let evidence = |uid: String, restarts: &[Restarts]| {
@@ -45,8 +44,14 @@ fn shown(world: &mut World) -> &mut [Evidence] {
 }
 
 /// A pod of this age in seconds with a container that has restarted this often, the last time just now.
-pub(crate) fn restarts(world: &World, age: i64, count: i64) -> Restarts {
+fn restarts(world: &World, age: i64, count: i64) -> Restarts {
     Restarts { created: world.now - SignedDuration::from_secs(age), count, last: Some(world.now) }
+}
+
+/// Somebody reads one pod of revision 3, of this age and with so many restarts.
+pub(crate) fn restart(world: &mut World, age: i64, count: i64) {
+    let pod = restarts(world, age, count);
+    read(world, &[pod], &[]);
 }
 
 fn block(world: &mut World, cause: &str, pods: i64) {
@@ -136,18 +141,16 @@ fn stuck_pods_count_until_all_were_available_and_since_the_last_retry() {
     let long_ago = world.observed.workload.status.ours.blockers.clone();
     play(&mut world, 100, &["c"]);
     assert!(target(&world).is_some());
-    world.observed.workload.annotations.insert(RETRY.to_owned(), "3/again".to_owned());
-    play(&mut world, 0, &["c"]);
+    request(&mut world, RETRY, "3/again", 0, &["c"]);
     world.observed.workload.status.ours.blockers = long_ago.clone();
     for (seconds, fails) in [(30, false), (70, true)] {
         let mut world = world.clone();
-        world.now += SignedDuration::from_secs(seconds);
+        world.wait(seconds);
         shown(&mut world).first_mut().unwrap().read = world.now;
         // The same pods are still there.
         let findings = Findings { set: Some(named(&world, "c")), blockers: long_ago.clone() };
         world.observed.answers.findings = Some(findings);
-        let plan = world.plan();
-        world.apply(&plan);
+        world.proceed();
         let verdict = memory(&world, &named(&world, "c"))["verdict"].clone();
         assert_eq!(verdict == "Failed", fails, "the same time once more: {seconds} s");
     }
@@ -163,8 +166,7 @@ fn fewer_replicas_do_not_make_a_revision_complete() {
         let mut world = world.clone();
         let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 2, available: 2, complete };
         world.observed.workload.status.ours.marks = Some(marks);
-        world.observed.workload.replicas = 2;
-        play(&mut world, 20, &["c"]);
+        scale(&mut world, 2, 20, &["c"]);
         let known = world.observed.workload.status.ours.marks.unwrap();
         assert_eq!((known.available, known.complete), (2, complete), "a lower R is no news of pods");
         block(&mut world, "CrashLoop", 1);
@@ -194,8 +196,7 @@ fn containers_that_restart_too_often_fail_a_revision() {
         assert_eq!(awaited.selector, "app=web", "the fallback's pods, too");
         let pods: Vec<_> = counts.iter().map(|count| restarts(&world, 0, *count)).collect();
         read(&mut world, &pods, &[]);
-        let plan = world.plan();
-        world.apply(&plan);
+        world.proceed();
         let verdict = memory(&world, &name)["verdict"].clone();
         assert_eq!(verdict == "Failed", is_reverted, "{counts:?} {least}");
         if is_reverted {
@@ -222,8 +223,7 @@ fn restarts_count_while_it_bakes_and_a_good_revision_was_read() {
         (Kstatus::Current, "True")
     );
     assert!(world.plan().awaited.is_some_and(|awaited| awaited.is_judged && !awaited.is_still));
-    let pod = restarts(&world, 10, 3);
-    read(&mut world, &[pod], &[]);
+    restart(&mut world, 10, 3);
     let (_, lowest) = play(&mut world, 10, &[]);
     assert_eq!((target(&world).unwrap().revision, lowest), (Some(2), 3));
 
@@ -236,8 +236,7 @@ fn restarts_count_while_it_bakes_and_a_good_revision_was_read() {
     let before =
         world.observed.workload.status.ours.bake.clone().unwrap().since + SignedDuration::from_secs(99);
     shown(&mut world).iter_mut().for_each(|evidence| evidence.read = before);
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(memory(&world, &name)["verdict"], Value::Null, "it was read before the end of the bake");
     play(&mut world, 10, &[]);
     assert_eq!(memory(&world, &name)["verdict"], "Good");
@@ -250,20 +249,16 @@ fn older_pods_count_from_the_first_look_on() {
     let mut world = rolling(by(|policy| policy.restarts = Some(3)));
     let name = named(&world, "c");
     for (restarted, is_failed) in [(7, false), (9, false), (10, true)] {
-        let pod = restarts(&world, 86_400, restarted);
-        read(&mut world, &[pod], &[]);
-        let plan = world.plan();
-        world.apply(&plan);
+        restart(&mut world, 86_400, restarted);
+        world.proceed();
         assert_eq!(memory(&world, &name)["restartsBefore"], 7);
         assert_eq!(memory(&world, &name)["verdict"] == "Failed", is_failed, "{restarted}");
     }
     // One that had not restarted before counts from then on.
     let mut young = rolling(by(|policy| policy.restarts = Some(2)));
     for (restarted, is_failed) in [(0, false), (1, false), (2, true)] {
-        let pod = restarts(&young, 86_400, restarted);
-        read(&mut young, &[pod], &[]);
-        let plan = young.plan();
-        young.apply(&plan);
+        restart(&mut young, 86_400, restarted);
+        young.proceed();
         let verdict = memory(&young, &named(&young, "c"))["verdict"].clone();
         assert_eq!(verdict == "Failed", is_failed, "{restarted}");
     }
@@ -272,9 +267,8 @@ fn older_pods_count_from_the_first_look_on() {
     let declared = since(&world);
     world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
     world.observed.answers.evidence = Arc::default();
-    world.now += SignedDuration::from_secs(60);
-    let plan = world.plan();
-    world.apply(&plan);
+    world.wait(60);
+    world.proceed();
     assert_eq!(memory(&world, &name)["restartsBefore"], Value::Null);
     assert!(since(&world) > declared);
 }
@@ -282,11 +276,9 @@ fn older_pods_count_from_the_first_look_on() {
 #[test]
 fn a_policy_that_comes_later_counts_restarts_from_then_on() {
     let mut world = good(FailureAction::Continue);
-    world.set_template(template("c"));
-    play(&mut world, 20, &["c"]);
+    declare(&mut world, "c", 20, &["c"]);
     world.observed.workload.failure_policy = Some(by(|policy| policy.restarts = Some(3)));
-    let pod = restarts(&world, 10, 5);
-    read(&mut world, &[pod], &[]);
+    restart(&mut world, 10, 5);
     play(&mut world, 20, &["c"]);
     let memory = memory(&world, &named(&world, "c"));
     assert_eq!((memory["verdict"].clone(), memory["restartsBefore"].clone()), (Value::Null, 5.into()));
@@ -315,11 +307,8 @@ fn restarts_count_from_the_write_that_declares_a_revision() {
         let mut world = good(FailureAction::Revert).that(|it| it.failure_policy = Some(counting));
         world.set_template(template("c"));
         let plan = world.plan();
-        let new = plan.actions.iter().find_map(|planned| match &planned.action {
-            Action::CreateReplicaSet(new) => Some(&new.annotations),
-            _ => None,
-        });
-        assert_eq!(new.unwrap().contains_key(ROLLOUT), is_dated, "{action:?}");
+        let (_, new) = created(&plan).unwrap();
+        assert_eq!(new.annotations.contains_key(ROLLOUT), is_dated, "{action:?}");
         world.apply(&plan);
         play(&mut world, 20, &["c"]);
         // What runs is declared again, and so is one that nothing is remembered of.
@@ -346,8 +335,7 @@ fn a_number_that_cannot_be_is_no_number() {
     let text = memory(&world, &name).to_string().replace('}', r#","restartsBefore":-5}"#);
     world.find_mut(&name).annotations.insert(ROLLOUT.to_owned(), text);
     read(&mut world, &[pod], &[]);
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     let memory = memory(&world, &name);
     assert_eq!((memory["verdict"].clone(), memory["restartsBefore"].clone()), (Value::Null, 1.into()));
 }
@@ -360,9 +348,8 @@ fn pods_that_a_change_of_the_size_adds_do_not_fail_a_revision_that_bakes() {
     world.observed.workload.replicas = 5;
     let name = named(&world, "c");
     for _ in 0..30 {
-        world.now += SignedDuration::from_secs(10);
-        let plan = world.plan();
-        world.apply(&plan);
+        world.wait(10);
+        world.proceed();
         let status = &mut world.find_mut(&name).status;
         (status.replicas, status.ready, status.available) = (5, 3, 3);
         read(&mut world, &[], &[]);
@@ -386,11 +373,9 @@ fn a_retry_of_what_has_not_failed_causes_no_write() {
 #[test]
 fn a_revision_that_failed_and_is_aborted_has_no_cause_any_more() {
     let mut world = rolling(by(|policy| policy.restarts = Some(3)));
-    let pod = restarts(&world, 0, 3);
-    read(&mut world, &[pod], &[]);
+    restart(&mut world, 0, 3);
     play(&mut world, 10, &["c"]);
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    play(&mut world, 10, &["c"]);
+    request(&mut world, ABORT, "3", 10, &["c"]);
     let memory = memory(&world, &named(&world, "c"));
     assert_eq!((memory["aborted"].clone(), memory["cause"].clone()), (true.into(), Value::Null));
 }

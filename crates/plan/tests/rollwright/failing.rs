@@ -1,6 +1,5 @@
 //! `spec.failurePolicy`: what counts as good and as failed, and what follows (FP-1 to FP-10).
 
-use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
 use plan::keys::{ABORT, RETRY, REVISION, ROLLOUT, condition};
 use plan::{Event, FailureAction, FailurePolicy};
@@ -33,6 +32,12 @@ pub(crate) fn memory(world: &World, name: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
+/// Writes a verdict down, as of this revision.
+pub(crate) fn remember(world: &mut World, name: &str, revision: i64, verdict: &str) {
+    let text = format!(r#"{{"version":1,"revision":{revision},"verdict":"{verdict}"}}"#);
+    world.find_mut(name).annotations.insert(ROLLOUT.to_owned(), text);
+}
+
 /// The name of the ReplicaSet of a template.
 pub(crate) fn named(world: &World, image: &str) -> String {
     let fingerprint = crate::world::fingerprint(image);
@@ -57,21 +62,44 @@ pub(crate) fn come_up(world: &mut World, dead: &[&str]) {
 pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> (Vec<Event>, i64) {
     let (mut events, mut lowest) = (Vec::new(), i64::MAX);
     for _ in 0..=seconds / 10 {
-        world.now += SignedDuration::from_secs(10);
+        world.wait(10);
         let now = world.now;
         // The pods that somebody has read are read again, and show the same.
         let shown = std::sync::Arc::make_mut(&mut world.observed.answers.evidence);
         shown.iter_mut().for_each(|evidence| evidence.read = now);
         // A reconcile for each thing that a write changes.
         for _ in 0..4 {
-            let plan = world.plan();
-            world.apply(&plan);
+            let plan = world.proceed();
             events.extend(plan.actions.into_iter().flat_map(|planned| planned.events));
             come_up(world, dead);
             lowest = lowest.min(world.observed.sets.iter().map(|set| set.status.available).sum());
         }
     }
     (events, lowest)
+}
+
+/// As [`play`], after another template is declared.
+pub(crate) fn declare(world: &mut World, image: &str, seconds: i64, dead: &[&str]) -> (Vec<Event>, i64) {
+    world.set_template(template(image));
+    play(world, seconds, dead)
+}
+
+/// As [`play`], after a change of R.
+pub(crate) fn scale(world: &mut World, replicas: i64, seconds: i64, dead: &[&str]) -> (Vec<Event>, i64) {
+    world.observed.workload.replicas = replicas;
+    play(world, seconds, dead)
+}
+
+/// As [`play`], after somebody annotates the Deployment.
+pub(crate) fn request(
+    world: &mut World,
+    key: &str,
+    text: &str,
+    seconds: i64,
+    dead: &[&str],
+) -> (Vec<Event>, i64) {
+    world.observed.workload.annotations.insert(key.to_owned(), text.to_owned());
+    play(world, seconds, dead)
 }
 
 #[test]
@@ -84,8 +112,7 @@ fn a_revision_is_good_once_it_was_complete_for_as_long_as_it_bakes() {
 
     let baking = policy(FailureAction::Revert).map(|policy| FailurePolicy { bake_seconds: 100, ..policy });
     let mut world = good(FailureAction::Revert).that(|it| it.failure_policy = baking);
-    world.set_template(template("c"));
-    play(&mut world, 60, &[]);
+    declare(&mut world, "c", 60, &[]);
     let name = named(&world, "c");
     assert_eq!((world.find(&name).size, memory(&world, &name)["verdict"].clone()), (3, Value::Null));
     assert!(world.plan().requeue.time().is_some(), "it comes back when it is baked");
@@ -97,8 +124,7 @@ fn a_revision_is_good_once_it_was_complete_for_as_long_as_it_bakes() {
 #[test]
 fn a_revision_that_makes_no_progress_is_reverted_to_the_last_good_one() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    let (_, lowest) = play(&mut world, 590, &["c"]);
+    let (_, lowest) = declare(&mut world, "c", 590, &["c"]);
     let failing = named(&world, "c");
     assert_eq!(
         (memory(&world, &failing), world.find(&failing).size),
@@ -117,7 +143,11 @@ fn a_revision_that_makes_no_progress_is_reverted_to_the_last_good_one() {
     assert_eq!(world.find("web-b").annotations[REVISION], "2", "running it again does not renumber it");
     assert_eq!(world.template, template("c"), "the template is its author's");
     assert_eq!(count(&events, "Reverted"), 1, "{events:?}");
-    assert_eq!(says(&world, condition::PROGRESSING), ("False".to_owned(), "RolledBack".to_owned()));
+    for (kind, status) in
+        [(condition::PROGRESSING, "False"), (condition::READY, "False"), (condition::STALLED, "True")]
+    {
+        assert_eq!(says(&world, kind), (status.to_owned(), "RolledBack".to_owned()), "{kind}");
+    }
     assert_eq!(says(&world, condition::AVAILABLE).0, "True");
     assert_eq!(world.kstatus(), Kstatus::Failed);
     let words = "revision 2 runs instead of the declared revision 3, which failed";
@@ -130,8 +160,7 @@ fn without_a_policy_or_with_continue_nothing_follows() {
     for action in [None, Some(FailureAction::Continue)] {
         let mut world = complete().that(|it| it.failure_policy = action.and_then(policy));
         settle(&mut world);
-        world.set_template(template("c"));
-        play(&mut world, 900, &["c"]);
+        declare(&mut world, "c", 900, &["c"]);
         assert_eq!(world.find(&named(&world, "c")).size, 1);
         assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded");
         assert_eq!(target(&world), None);
@@ -141,8 +170,7 @@ fn without_a_policy_or_with_continue_nothing_follows() {
 #[test]
 fn stop_freezes_what_runs_and_the_failed_set_does_not_grow() {
     let mut world = good(FailureAction::Stop);
-    world.set_template(template("c"));
-    let (events, _) = play(&mut world, 700, &["c"]);
+    let (events, _) = declare(&mut world, "c", 700, &["c"]);
     let failed = named(&world, "c");
     assert_eq!((world.find("web-b").size, world.find(&failed).size), (3, 1));
     assert_eq!(count(&events, "RolloutFailed"), 1, "{events:?}");
@@ -154,15 +182,12 @@ fn stop_freezes_what_runs_and_the_failed_set_does_not_grow() {
     for kind in [condition::STALLED, condition::PROGRESSING] {
         assert_eq!(says(&world, kind).1, "RolloutFailed", "{kind}");
     }
-    world.observed.workload.replicas = 6;
-    play(&mut world, 20, &["c"]);
+    scale(&mut world, 6, 20, &["c"]);
     assert_eq!((world.find("web-b").size, world.find(&failed).size), (6, 1));
-    world.observed.workload.replicas = 2;
-    play(&mut world, 20, &["c"]);
+    scale(&mut world, 2, 20, &["c"]);
     assert_eq!((world.find("web-b").size, world.find(&failed).size), (2, 0), "the failed one loses first");
     // The newest word wins.
-    world.set_template(template("d"));
-    play(&mut world, 60, &["c"]);
+    declare(&mut world, "d", 60, &["c"]);
     assert_eq!(world.find(&named(&world, "d")).size, 2);
 }
 
@@ -182,8 +207,7 @@ fn without_a_good_revision_it_waits_for_somebody() {
 #[test]
 fn a_policy_that_comes_with_the_bad_template_finds_what_ran() {
     let mut world = complete().that(|it| it.failure_policy = policy(FailureAction::Revert));
-    world.set_template(template("c"));
-    play(&mut world, 700, &["c"]);
+    declare(&mut world, "c", 700, &["c"]);
     assert_eq!(target(&world).unwrap().revision, Some(2));
     assert_eq!((world.find("web-b").size, world.find(&named(&world, "c")).size), (3, 0));
 }
@@ -191,8 +215,7 @@ fn a_policy_that_comes_with_the_bad_template_finds_what_ran() {
 #[test]
 fn a_cause_that_the_fallback_shares_is_no_failure() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    let (events, _) = play(&mut world, 900, &["b", "c"]);
+    let (events, _) = declare(&mut world, "c", 900, &["b", "c"]);
     assert_eq!((count(&events, "Reverted"), target(&world)), (0, None), "{events:?}");
     assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded");
 }
@@ -216,18 +239,15 @@ fn a_pod_that_becomes_ready_again_and_again_is_no_progress() {
 #[test]
 fn a_retry_voids_the_verdict_once() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 700, &["c"]);
+    declare(&mut world, "c", 700, &["c"]);
     assert!(target(&world).is_some());
-    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
-    let (events, _) = play(&mut world, 100, &["c"]);
+    let (events, _) = request(&mut world, RETRY, "3", 100, &["c"]);
     assert_eq!((target(&world), count(&events, "RevertEnded")), (None, 1), "{events:?}");
     play(&mut world, 700, &["c"]);
     assert_eq!(target(&world).unwrap().revision, Some(2), "it failed again");
     play(&mut world, 700, &["c"]);
     assert!(target(&world).is_some(), "the same request is not heard twice");
-    world.observed.workload.annotations.insert(RETRY.to_owned(), "3/again".to_owned());
-    play(&mut world, 100, &[]);
+    request(&mut world, RETRY, "3/again", 100, &[]);
     assert_eq!((target(&world), world.kstatus()), (None, Kstatus::Current));
     assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good");
 }
@@ -235,18 +255,15 @@ fn a_retry_voids_the_verdict_once() {
 #[test]
 fn an_abort_reverts_without_a_policy_and_at_once() {
     let mut world = complete();
-    world.set_template(template("c"));
-    play(&mut world, 20, &["c"]);
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    let (_, lowest) = play(&mut world, 20, &["c"]);
+    declare(&mut world, "c", 20, &["c"]);
+    let (_, lowest) = request(&mut world, ABORT, "3", 20, &["c"]);
     assert_eq!((target(&world).unwrap().revision, lowest), (Some(2), 3));
     assert_eq!(target(&world).unwrap().reason, "Aborted");
     let words = "revision 2 runs instead of the declared revision 3, which somebody aborted";
     assert_eq!(world.plan().why.to_string(), words);
     assert_eq!((world.find("web-b").size, world.find(&named(&world, "c")).size), (3, 0));
     // The request means nothing for the next revision.
-    world.set_template(template("d"));
-    play(&mut world, 60, &[]);
+    declare(&mut world, "d", 60, &[]);
     assert_eq!((target(&world), world.kstatus()), (None, Kstatus::Current));
 }
 
@@ -254,12 +271,9 @@ fn an_abort_reverts_without_a_policy_and_at_once() {
 fn an_abort_reports_a_revision_that_bakes_and_does_not_run() {
     let baking = policy(FailureAction::Revert).map(|policy| FailurePolicy { bake_seconds: 1000, ..policy });
     let mut world = good(FailureAction::Revert).that(|it| it.failure_policy = baking);
-    world.set_template(template("c"));
-    play(&mut world, 60, &[]);
-    world.set_template(template("d"));
-    play(&mut world, 20, &["d"]);
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "4".to_owned());
-    let (events, _) = play(&mut world, 10, &["d"]);
+    declare(&mut world, "c", 60, &[]);
+    declare(&mut world, "d", 20, &["d"]);
+    let (events, _) = request(&mut world, ABORT, "4", 10, &["d"]);
     let reverted: Vec<_> = events.iter().filter(|event| event.reason == "Reverted").collect();
     let words = "revision 2 runs instead of the declared revision 4, which somebody aborted; revision 3 is not known to be \
                  good";
@@ -270,8 +284,7 @@ fn an_abort_reports_a_revision_that_bakes_and_does_not_run() {
 fn the_next_template_releases_and_two_failures_in_a_row_go_back_to_the_same_revision() {
     let mut world = good(FailureAction::Revert);
     for (image, declared) in [("c", 3), ("d", 4)] {
-        world.set_template(template(image));
-        play(&mut world, 20, &["c", "d"]);
+        declare(&mut world, image, 20, &["c", "d"]);
         assert_eq!(target(&world), None, "{image} is tried");
         play(&mut world, 700, &["c", "d"]);
         let target = target(&world).unwrap();
@@ -283,17 +296,14 @@ fn the_next_template_releases_and_two_failures_in_a_row_go_back_to_the_same_revi
 #[test]
 fn git_going_back_to_what_runs_restarts_nothing() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 700, &["c"]);
-    world.set_template(template("b"));
-    let (_, lowest) = play(&mut world, 30, &["c"]);
+    declare(&mut world, "c", 700, &["c"]);
+    let (_, lowest) = declare(&mut world, "b", 30, &["c"]);
     assert_eq!((world.find("web-b").size, lowest, target(&world)), (3, 3, None));
     assert_eq!(world.find("web-b").annotations[REVISION], "4");
     assert_eq!(memory(&world, "web-b")["verdict"], "Good", "only Good survives");
     assert_eq!(world.kstatus(), Kstatus::Current);
     // Declared again, a revision that failed is tried again.
-    world.set_template(template("c"));
-    play(&mut world, 20, &["c"]);
+    declare(&mut world, "c", 20, &["c"]);
     let failed = named(&world, "c");
     assert_eq!((memory(&world, &failed)["verdict"].clone(), target(&world)), (Value::Null, None));
 }
@@ -302,12 +312,10 @@ fn git_going_back_to_what_runs_restarts_nothing() {
 fn a_size_is_that_of_what_runs_and_no_failed_set_grows() {
     let mut world = good(FailureAction::Revert).that(|it| it.replicas = 4);
     settle(&mut world);
-    world.set_template(template("c"));
-    play(&mut world, 600, &["c"]);
+    declare(&mut world, "c", 600, &["c"]);
     let failed = named(&world, "c");
     for replicas in [9, 3, 0, 10] {
-        world.observed.workload.replicas = replicas;
-        play(&mut world, 30, &["c"]);
+        scale(&mut world, replicas, 30, &["c"]);
         assert_eq!((world.find("web-b").size, world.find(&failed).size), (replicas, 0), "R = {replicas}");
     }
 }
@@ -320,11 +328,9 @@ fn dead_pods_make_room_at_once() {
     // All ten are replaced, and die once they are available.
     play(&mut world, 100, &[]);
     let failed = named(&world, "c");
-    let text = r#"{"version":1,"revision":3,"verdict":"Failed"}"#;
-    world.find_mut(&failed).annotations.insert(ROLLOUT.to_owned(), text.to_owned());
+    remember(&mut world, &failed, 3, "Failed");
     world.find_mut(&failed).status.available = 0;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!((world.find(&failed).size, world.find("web-b").size), (0, 10));
 }
 
@@ -332,11 +338,9 @@ fn dead_pods_make_room_at_once() {
 fn a_way_back_that_takes_too_long_is_reported_and_goes_on() {
     let mut world = good(FailureAction::Revert).that(|it| it.replicas = 4);
     settle(&mut world);
-    world.set_template(template("c"));
-    play(&mut world, 600, &["c"]);
-    world.now += SignedDuration::from_secs(20);
-    let plan = world.plan();
-    world.apply(&plan);
+    declare(&mut world, "c", 600, &["c"]);
+    world.wait(20);
+    world.proceed();
     let (events, _) = play(&mut world, 700, &["b", "c"]);
     assert_eq!(says(&world, condition::PROGRESSING), ("False".to_owned(), "RevertFailed".to_owned()));
     let late: Vec<_> = events.iter().filter(|event| event.reason == "RevertFailed").collect();
@@ -355,8 +359,7 @@ fn the_fallback_is_not_cleaned_up() {
     let mut world = good(FailureAction::Revert).that(|it| it.revision_history_limit = Some(0));
     let baking = policy(FailureAction::Revert).map(|policy| FailurePolicy { bake_seconds: 1000, ..policy });
     world.observed.workload.failure_policy = baking;
-    world.set_template(template("c"));
-    play(&mut world, 100, &[]);
+    declare(&mut world, "c", 100, &[]);
     assert_eq!(world.kstatus(), Kstatus::Current);
     assert_eq!(sizes(&world), [("web-b", 0), (named(&world, "c").as_str(), 3)], "web-a is beyond the limit");
     play(&mut world, 1000, &[]);
@@ -368,10 +371,8 @@ fn the_fallback_is_not_cleaned_up() {
 fn memory_of_another_revision_is_void() {
     let mut world = good(FailureAction::Revert).with(set("x", 0).revision("9"));
     label(&mut world, "x");
-    let text = r#"{"version":1,"revision":8,"verdict":"Good"}"#;
-    world.find_mut("web-x").annotations.insert(ROLLOUT.to_owned(), text.to_owned());
-    world.set_template(template("c"));
-    play(&mut world, 700, &["c"]);
+    remember(&mut world, "web-x", 8, "Good");
+    declare(&mut world, "c", 700, &["c"]);
     let target = target(&world).unwrap();
     assert_eq!(target.hash, "b", "{target:?}");
 }

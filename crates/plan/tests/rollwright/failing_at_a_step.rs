@@ -1,21 +1,20 @@
 //! A revision that fails at a step, and what a revert, a pin, and a retry have to do with steps (SP-9, SP-10).
 
 use jiff::SignedDuration;
-use plan::keys::{ABORT, DESIRED_REPLICAS, RETRY, condition};
-use plan::{Action, FailureAction, FailurePolicy, Outcome, Pin, Record, Requeue, Trigger};
+use plan::keys::{ABORT, DESIRED_REPLICAS, PROMOTE, RETRY, condition};
+use plan::{FailureAction, FailurePolicy, Outcome, Pin, Record, Requeue, Trigger};
 use serde_json::{Value, json};
 
-use crate::rollwright::evidence::{by, read, restarts};
+use crate::rollwright::evidence::{by, restart};
 use crate::rollwright::failing::{memory, named, policy};
 use crate::rollwright::pinning::{count, says, target};
-use crate::rollwright::stepping::{play, promote, sizes, stepped, steps};
-use crate::world::{Kstatus, World, template};
+use crate::rollwright::stepping::{declare, play, promote, request, scale, sizes, stepped, steps};
+use crate::world::{Kstatus, World, written};
 
 /// Revision 3 rests at 30 % for ten minutes.
 fn resting(policy: Option<FailurePolicy>) -> World {
     let mut world = stepped(10, &["30%/600", "50%/promoted"]).that(|it| it.failure_policy = policy);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     assert_eq!(
         (sizes(&world).as_str(), says(&world, condition::PROGRESSING).1.as_str()),
         ("7+3", "RestingAtStep")
@@ -28,15 +27,14 @@ fn a_canary_that_crashes_at_a_step_is_reverted_without_a_step() {
     let mut world = resting(Some(by(|policy| policy.restarts = Some(3))));
     assert!(world.plan().awaited.is_some_and(|awaited| awaited.is_judged), "its pods are read at rest, too");
     play(&mut world, 60, &[]);
-    let pod = restarts(&world, 0, 3);
-    read(&mut world, &[pod], &[]);
+    restart(&mut world, 0, 3);
     let played = play(&mut world, 20, &[]);
     assert_eq!(played.path.last().unwrap(), "10+0", "{:?}", played.path);
     assert!(played.path.iter().all(|sizes| !sizes.ends_with("+4")), "never another updated pod");
     assert_eq!((count(&played.events, "Reverted"), target(&world).is_some()), (1, true));
     assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Failed");
     // The verdict stays when the time of the step is over.
-    world.now += SignedDuration::from_secs(600);
+    world.wait(600);
     assert_eq!(play(&mut world, 30, &[]).path, ["10+0"]);
 }
 
@@ -70,13 +68,11 @@ fn a_step_that_is_no_longer_reached_ends_neither_by_time_nor_by_itself() {
         let reason = if is_held { "RolloutFailed" } else { "ProgressDeadlineExceeded" };
         assert_eq!(says(&world, condition::PROGRESSING).1, reason);
         // The pods of the failed one do not follow R.
-        world.observed.workload.replicas = 20;
-        play(&mut world, 10, &dead);
+        scale(&mut world, 20, 10, &dead);
         assert_eq!(sizes(&world), if is_held { "17+3" } else { "14+6" }, "{action:?}");
         // A promotion is an act.
         if !is_held {
-            promote(&mut world, "3/50%");
-            assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "10+10");
+            assert_eq!(request(&mut world, PROMOTE, "3/50%", 30, &[]).path.last().unwrap(), "10+10");
         }
     }
 }
@@ -84,15 +80,12 @@ fn a_step_that_is_no_longer_reached_ends_neither_by_time_nor_by_itself() {
 #[test]
 fn an_abort_reverts_at_a_step_without_a_policy_and_a_retry_begins_at_the_first_one() {
     let mut world = resting(None);
-    promote(&mut world, "3/50%");
-    play(&mut world, 30, &[]);
+    request(&mut world, PROMOTE, "3/50%", 30, &[]);
     assert_eq!(sizes(&world), "5+5");
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "10+0");
+    assert_eq!(request(&mut world, ABORT, "3", 30, &[]).path.last().unwrap(), "10+0");
     let target = target(&world).unwrap();
     assert_eq!((target.revision, target.reason.as_str()), (Some(2), "Aborted"));
-    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
-    assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "7+3");
+    assert_eq!(request(&mut world, RETRY, "3", 30, &[]).path.last().unwrap(), "7+3");
     let memory = memory(&world, &named(&world, "c"));
     assert_eq!((&memory["steps"]["step"], &memory["promote"]), (&json!(1), &json!("3/50%")), "{memory}");
 }
@@ -101,14 +94,11 @@ fn an_abort_reverts_at_a_step_without_a_policy_and_a_retry_begins_at_the_first_o
 #[test]
 fn a_retry_before_the_way_back_begins_moves_nothing() {
     let mut world = resting(None);
-    promote(&mut world, "3/all");
-    play(&mut world, 60, &[]);
+    request(&mut world, PROMOTE, "3/all", 60, &[]);
     assert_eq!(sizes(&world), "0+10");
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    play(&mut world, 1, &[]);
+    request(&mut world, ABORT, "3", 1, &[]);
     assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Failed");
-    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
-    assert_eq!(play(&mut world, 60, &[]).path, ["0+10"]);
+    assert_eq!(request(&mut world, RETRY, "3", 60, &[]).path, ["0+10"]);
     assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good");
 }
 
@@ -142,8 +132,7 @@ fn a_revision_that_serves_is_kept_whether_it_has_baked_or_not() {
         let baking = policy(FailureAction::Revert).map(|it| FailurePolicy { bake_seconds: 3600, ..it });
         let mut world = stepped(10, &["30%/promoted"]).that(|it| it.failure_policy = baking);
         promote(&mut world, "3/all");
-        world.set_template(template("c"));
-        play(&mut world, 60, &[]);
+        declare(&mut world, "c", 60, &[]);
         assert_eq!(
             (sizes(&world).as_str(), memory(&world, &named(&world, "c"))["verdict"].clone()),
             ("0+10", Value::Null)
@@ -151,11 +140,9 @@ fn a_revision_that_serves_is_kept_whether_it_has_baked_or_not() {
         if is_broken {
             let name = named(&world, "c");
             world.find_mut(&name).status.available = 9;
-            let plan = world.plan();
-            world.apply(&plan);
+            world.proceed();
         }
-        world.set_template(template("d"));
-        play(&mut world, 60, &[]);
+        declare(&mut world, "d", 60, &[]);
         assert_eq!(sizes(&world), "0+7+3", "broken: {is_broken}");
     }
 }
@@ -165,10 +152,9 @@ fn a_revision_that_serves_is_kept_whether_it_has_baked_or_not() {
 fn an_operator_that_is_too_old_holds_the_step() {
     let mut world = resting(None);
     world.observed.workload.unknown_field = Some("spec.later".to_owned());
-    world.now += SignedDuration::from_secs(600);
+    world.wait(600);
     assert_eq!(play(&mut world, 10, &[]).path, ["7+3"]);
-    world.observed.workload.replicas = 20;
-    assert_eq!(play(&mut world, 10, &[]).path, ["7+3", "14+3", "14+6"]);
+    assert_eq!(scale(&mut world, 20, 10, &[]).path, ["7+3", "14+3", "14+6"]);
     world.observed.workload.unknown_field = None;
     assert_eq!(play(&mut world, 590, &[]).path, ["14+6"]);
     assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "10+10");
@@ -192,16 +178,14 @@ fn a_rollout_that_is_late_at_a_step_keeps_its_record() {
         record.map(|record| (record.revision, record.from, record.step.is_some()))
     };
     let mut world = stepped(10, &["30%/promoted"]).that(|it| it.progress_deadline_seconds = Some(10));
-    world.set_template(template("c"));
-    play(&mut world, 30, &["c"]);
+    declare(&mut world, "c", 30, &["c"]);
     assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded");
     assert_eq!(rollout(&world), Some((3, Some(2), true)));
     play(&mut world, 30, &[]);
     assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep");
     assert_eq!(rollout(&world), Some((3, Some(2), true)));
     assert_eq!(play(&mut world, 30, &[]).writes, 0);
-    promote(&mut world, "3/all");
-    play(&mut world, 60, &[]);
+    request(&mut world, PROMOTE, "3/all", 60, &[]);
     assert_eq!((sizes(&world).as_str(), rollout(&world)), ("0+10", None));
 }
 
@@ -211,8 +195,7 @@ fn a_rollout_that_is_late_at_a_step_keeps_its_record() {
 fn a_record_of_what_goes_on_begins_as_the_one_before() {
     for list in [&["100%"][..], &[]] {
         let mut world = stepped(10, list).that(|it| it.progress_deadline_seconds = Some(10));
-        world.set_template(template("c"));
-        play(&mut world, 3, &[]);
+        declare(&mut world, "c", 3, &[]);
         let ended = play(&mut world, 60, &["c"]).ended;
         let told = |record: &Record| (record.revision, record.from, record.trigger);
         let first = (3, Some(2), Some(Trigger::NewImage));
@@ -236,8 +219,7 @@ fn what_runs_beyond_its_step_is_on_its_way_and_does_not_rest() {
     (run.status.replicas, run.status.ready, run.status.available) = (5, 5, 5);
     let kept = named(&world, "b");
     world.find_mut(&kept).status.available = 5;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(sizes(&world), "7+5", "none of the ten available pods can be spared");
     assert_ne!(says(&world, condition::RECONCILING).1, "RestingAtStep");
     assert_ne!(says(&world, condition::PROGRESSING).1, "RestingAtStep", "the deadline runs");
@@ -252,14 +234,12 @@ fn what_runs_beyond_its_step_is_on_its_way_and_does_not_rest() {
 #[test]
 fn a_step_without_pods_follows_r_at_once_whatever_size_was_before() {
     let mut world = resting(None).that(|it| it.steps = steps(&["40%/promoted"]));
-    world.observed.workload.replicas = 1;
-    play(&mut world, 10, &[]);
+    scale(&mut world, 1, 10, &[]);
     assert_eq!(sizes(&world), "1+0");
     let name = named(&world, "c");
     world.find_mut(&name).annotations.insert(DESIRED_REPLICAS.to_owned(), "8".to_owned());
     world.observed.workload.replicas = 10;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(sizes(&world), "6+4");
 }
 
@@ -269,10 +249,8 @@ fn a_step_without_pods_follows_r_at_once_whatever_size_was_before() {
 fn what_has_all_pods_is_not_complete_while_a_step_is_ahead() {
     for deadline in [Some(600), None] {
         let mut world = stepped(10, &["30%/promoted"]).that(|it| it.progress_deadline_seconds = deadline);
-        world.set_template(template("c"));
-        play(&mut world, 30, &[]);
-        promote(&mut world, "3/all");
-        play(&mut world, 60, &[]);
+        declare(&mut world, "c", 30, &[]);
+        request(&mut world, PROMOTE, "3/all", 60, &[]);
         assert_eq!((sizes(&world).as_str(), world.kstatus()), ("0+10", Kstatus::Current));
         let mut ended = Vec::new();
         for request in [ABORT, RETRY] {
@@ -301,12 +279,6 @@ fn what_has_all_pods_is_not_complete_while_a_step_is_ahead() {
 
 /// A reconcile while no controller counts pods, and the records that it closes.
 fn blind(world: &mut World) -> Vec<Record> {
-    world.now += SignedDuration::from_secs(1);
-    let plan = world.plan();
-    world.apply(&plan);
-    let written = plan.actions.iter().filter_map(|planned| match &planned.action {
-        Action::WriteStatus(write) => Some(write.ended.clone()),
-        _ => None,
-    });
-    written.flatten().collect()
+    world.wait(1);
+    written(&world.proceed()).map(|write| write.ended.clone()).unwrap_or_default()
 }

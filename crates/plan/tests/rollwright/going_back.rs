@@ -2,12 +2,11 @@
 
 use plan::keys::{ABORT, HASH_LABEL, ROLLOUT};
 use plan::{BakeRecord, FailureAction, Pin};
-use serde_json::json;
 
-use crate::rollwright::failing::{self, memory, named, policy};
+use crate::rollwright::failing::{self, memory, named, policy, remember};
 use crate::rollwright::meant::all;
 use crate::rollwright::pinning::target;
-use crate::rollwright::stepping::{play, stepped};
+use crate::rollwright::stepping::{declare, play, scale, stepped};
 use crate::world::{World, template};
 
 /// A change of R gave a canary more pods, although a user had gone back from it.
@@ -18,8 +17,7 @@ fn a_way_back_and_more_replicas_add_no_pod_to_what_it_leaves() {
         for name in ["web-a", "web-b"] {
             world.find_mut(name).annotations.remove(ROLLOUT);
         }
-        world.set_template(template("c"));
-        play(&mut world, 30, &["a", "b", "c"]);
+        declare(&mut world, "c", 30, &["a", "b", "c"]);
         let canary = named(&world, "c");
         let size = world.find(&canary).size;
         world.set_template(template("b"));
@@ -36,16 +34,14 @@ fn a_way_back_and_more_replicas_add_no_pod_to_what_it_leaves() {
 #[test]
 fn a_canary_is_not_kept_before_what_serves() {
     let mut world = stepped(10, &["7/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 60, &[]);
+    declare(&mut world, "c", 60, &[]);
     assert_eq!(all(&world), [0, 3, 7]);
     let web_b = world.find_mut("web-b");
     web_b.annotations.remove(ROLLOUT);
     // Nobody takes it for good.
     web_b.status.available = 1;
     world.set_template(template("a"));
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(memory(&world, "web-a")["steps"]["kept"], "web-b");
 }
 
@@ -54,20 +50,16 @@ fn a_canary_is_not_kept_before_what_serves() {
 fn a_good_revision_that_returns_adds_no_pods_to_those_that_are_not() {
     for (replicas, size) in [(10, 4), (2, 2)] {
         let mut world = stepped(replicas, &["2/promoted"]).that(|it| it.good_skips_steps = false);
-        for (name, size, verdict) in [("web-a", 0, Some("Good")), ("web-b", size, None)] {
+        for (name, size) in [("web-a", 0), ("web-b", size)] {
             let set = world.find_mut(name);
             (set.size, set.status.replicas, set.status.available) = (size, size, size);
             set.annotations.remove(ROLLOUT);
-            let memory =
-                verdict.map(|verdict| json!({"version": 1, "revision": 1, "verdict": verdict}).to_string());
-            set.annotations.extend(memory.map(|memory| (ROLLOUT.to_owned(), memory)));
         }
+        remember(&mut world, "web-a", 1, "Good");
         let bake = BakeRecord { revision: 2, since: world.now };
         world.observed.workload.status.ours.bake = Some(bake).filter(|_| size == replicas);
-        world.set_template(template("a"));
-        play(&mut world, 1, &[]);
-        world.observed.workload.replicas = 10;
-        play(&mut world, 60, &[]);
+        declare(&mut world, "a", 1, &[]);
+        scale(&mut world, 10, 60, &[]);
         assert_eq!(all(&world), [10, 0]);
     }
 }
@@ -76,13 +68,10 @@ fn a_good_revision_that_returns_adds_no_pods_to_those_that_are_not() {
 #[test]
 fn what_failed_does_not_grow_with_the_replicas_of_the_next_rollout() {
     let mut world = stepped(10, &[]).that(|it| it.failure_policy = policy(FailureAction::Revert));
-    world.set_template(template("c"));
-    play(&mut world, 1, &[]);
+    declare(&mut world, "c", 1, &[]);
     let failed = named(&world, "c");
-    let verdict = r#"{"version":1,"revision":3,"verdict":"Failed"}"#;
-    world.find_mut(&failed).annotations.insert(ROLLOUT.to_owned(), verdict.to_owned());
-    world.set_template(template("d"));
-    play(&mut world, 1, &["d"]);
+    remember(&mut world, &failed, 3, "Failed");
+    declare(&mut world, "d", 1, &["d"]);
     let size = world.find(&failed).size;
     assert!(size > 0);
     world.observed.workload.replicas = 20;
@@ -98,18 +87,15 @@ fn what_failed_does_not_grow_with_the_replicas_of_the_next_rollout() {
 fn an_abort_of_what_is_reverted_opens_no_record() {
     for is_paused in [false, true] {
         let mut world = failing::good(FailureAction::Revert);
-        world.set_template(template("c"));
-        failing::play(&mut world, 700, &["c"]);
+        failing::declare(&mut world, "c", 700, &["c"]);
         let records = |world: &World| world.observed.workload.status.ours.history.id;
         let (before, reason) = (records(&world), |world: &World| target(world).unwrap().reason.clone());
         assert_eq!(reason(&world), "Reverted");
         if is_paused {
-            world.observed.workload.replicas = 0;
-            failing::play(&mut world, 10, &["c"]);
+            failing::scale(&mut world, 0, 10, &["c"]);
             world.observed.workload.paused = true;
         }
-        world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-        failing::play(&mut world, 60, &["c"]);
+        failing::request(&mut world, ABORT, "3", 60, &["c"]);
         assert_eq!((records(&world), reason(&world).as_str()), (before, "Aborted"), "paused: {is_paused}");
     }
 }
@@ -120,16 +106,12 @@ fn an_abort_of_what_is_reverted_opens_no_record() {
 fn a_canary_that_never_left_its_steps_puts_nothing_aside() {
     let mut world = stepped(10, &["30%/promoted"]).that(|workload| workload.revision_history_limit = Some(1));
     for text in ["c", "b", "c"] {
-        world.set_template(template(text));
-        play(&mut world, 40, &[]);
+        declare(&mut world, text, 40, &[]);
     }
     assert_eq!((world.find("web-b").size, world.find(&named(&world, "c")).size), (7, 3));
-    world.observed.workload.replicas = 0;
-    play(&mut world, 10, &[]);
-    world.set_template(template("d"));
-    play(&mut world, 10, &[]);
-    world.observed.workload.replicas = 10;
-    play(&mut world, 40, &[]);
+    scale(&mut world, 0, 10, &[]);
+    declare(&mut world, "d", 10, &[]);
+    scale(&mut world, 10, 40, &[]);
     assert_eq!((world.find("web-b").size, world.find(&named(&world, "d")).size), (7, 3), "{:?}", all(&world));
 }
 
@@ -140,19 +122,15 @@ fn last_pods_that_are_still_reported_do_not_keep_what_failed() {
     for (available, reported) in [(10, 10), (0, 10), (0, 0)] {
         let mut world = stepped(10, &["30%/promoted"]);
         for (name, revision) in [("web-a", 1), ("web-b", 2)] {
-            let verdict = format!(r#"{{"version":1,"revision":{revision},"verdict":"Failed"}}"#);
-            world.find_mut(name).annotations.insert(ROLLOUT.to_owned(), verdict);
+            remember(&mut world, name, revision, "Failed");
         }
-        world.observed.workload.replicas = 0;
-        play(&mut world, 5, &[]);
+        scale(&mut world, 0, 5, &[]);
         let status = &mut world.find_mut("web-b").status;
         (status.replicas, status.ready, status.available) = (reported, available, available);
         world.set_template(template("c"));
-        let plan = world.plan();
-        world.apply(&plan);
+        world.proceed();
         play(&mut world, 5, &[]);
-        world.observed.workload.replicas = 10;
-        play(&mut world, 40, &[]);
+        scale(&mut world, 10, 40, &[]);
         assert_eq!(all(&world), [0, 0, 10], "{available} of {reported} available");
     }
 }
@@ -164,8 +142,7 @@ fn a_way_back_to_a_canary_does_not_leave_its_steps() {
     let on_its_way = r#"{"version":1,"revision":2,"steps":{"kept":"web-a","list":"x","step":1}}"#;
     world.find_mut("web-b").annotations.insert(ROLLOUT.to_owned(), on_its_way.to_owned());
     for text in ["c", "d", "c"] {
-        world.set_template(template(text));
-        play(&mut world, 40, &[]);
+        declare(&mut world, text, 40, &[]);
     }
     assert_eq!((world.find(&named(&world, "c")).size, world.find(&named(&world, "d")).size), (4, 4));
 }
@@ -174,8 +151,7 @@ fn a_way_back_to_a_canary_does_not_leave_its_steps() {
 #[test]
 fn what_a_pin_ran_is_no_canary() {
     let mut world = stepped(8, &["50%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 40, &[]);
+    declare(&mut world, "c", 40, &[]);
     world.set_template(template("d"));
     let canary = named(&world, "c");
     let hash = world.find(&canary).labels[HASH_LABEL].clone();
@@ -184,8 +160,7 @@ fn what_a_pin_ran_is_no_canary() {
     assert_eq!(world.find(&canary).size, 8);
     world.observed.workload.pin = None;
     for text in ["e", "c"] {
-        world.set_template(template(text));
-        play(&mut world, 40, &[]);
+        declare(&mut world, text, 40, &[]);
     }
     assert_eq!((world.find(&canary).size, world.find(&named(&world, "e")).size), (8, 0));
 }

@@ -4,15 +4,15 @@ use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
 use plan::keys::{ABORT, ROLLOUT, condition};
 use plan::{
-    Action, BakeRecord, FailureAction, FailurePolicy, Flavour, Outcome, Pin, Requeue, Strategy, Transition,
-    transitions,
+    Action, BakeRecord, End, FailureAction, FailurePolicy, Flavour, Outcome, Pin, Plan, Requeue, Strategy,
+    Transition, transitions,
 };
 use serde_json::Value;
 
-use crate::rollwright::evidence::{by, read, restarts, rolling};
-use crate::rollwright::failing::{come_up, good, memory, named, play, policy};
+use crate::rollwright::evidence::{by, restart, rolling};
+use crate::rollwright::failing::{come_up, declare, good, memory, named, play, policy, request, scale};
 use crate::rollwright::pinning::{complete, count, says, target};
-use crate::world::{Kstatus, World, set, template};
+use crate::world::{Kstatus, World, set, template, written};
 
 #[test]
 fn neither_a_pause_nor_continue_nor_a_size_of_zero_is_judged() {
@@ -27,8 +27,7 @@ fn neither_a_pause_nor_continue_nor_a_size_of_zero_is_judged() {
     ];
     for (number, freeze) in frozen.into_iter().enumerate() {
         let mut world = rolling(FailurePolicy { deadline: true, ..by(|policy| policy.restarts = Some(3)) });
-        let pod = restarts(&world, 0, 9);
-        read(&mut world, &[pod], &[]);
+        restart(&mut world, 0, 9);
         freeze(&mut world);
         play(&mut world, 900, &["c"]);
         let memory = memory(&world, &named(&world, "c"));
@@ -41,27 +40,23 @@ fn neither_a_pause_nor_continue_nor_a_size_of_zero_is_judged() {
 #[test]
 fn progress_that_no_status_reports_yet_counts() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 500, &["c"]);
+    declare(&mut world, "c", 500, &["c"]);
     let name = named(&world, "c");
-    world.now += SignedDuration::from_secs(3600);
+    world.wait(3600);
     world.find_mut(&name).status.ready = 1;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(memory(&world, &name)["verdict"], Value::Null);
     assert_eq!(says(&world, condition::PROGRESSING).1, "ReplicaSetUpdated");
     // A change of R is none.
     play(&mut world, 500, &["c"]);
-    world.observed.workload.replicas = 2;
-    play(&mut world, 200, &["c"]);
+    scale(&mut world, 2, 200, &["c"]);
     assert!(target(&world).is_some());
 }
 
 #[test]
 fn under_recreate_a_fallback_without_pods_shares_no_cause() {
     let mut world = good(FailureAction::Revert).that(|it| it.strategy = Strategy::Recreate);
-    world.set_template(template("c"));
-    play(&mut world, 100, &["c"]);
+    declare(&mut world, "c", 100, &["c"]);
     assert_eq!(world.find("web-b").size, 0);
     play(&mut world, 700, &["c"]);
     assert_eq!((target(&world).unwrap().revision, world.find("web-b").size), (Some(2), 3));
@@ -77,16 +72,14 @@ fn the_bake_begins_once_it_is_complete_and_anew_after_too_few_were_available() {
     assert_eq!(memory(&world, "web-b")["verdict"], Value::Null);
     // Too few, by one reading.
     world.find_mut("web-b").status.available = 1;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     play(&mut world, 90, &[]);
     assert_eq!(memory(&world, "web-b")["verdict"], Value::Null);
     // A pod less than all is within maxUnavailable of one.
     world.observed.workload.strategy =
         Strategy::RollingUpdate { max_surge: None, max_unavailable: Some(IntOrPercent::Int(1)) };
     world.find_mut("web-b").status.available = 2;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     play(&mut world, 30, &[]);
     assert_eq!(memory(&world, "web-b")["verdict"], "Good");
     // Half of the pods that there were, not of those that there will be.
@@ -96,8 +89,7 @@ fn the_bake_begins_once_it_is_complete_and_anew_after_too_few_were_available() {
     play(&mut world, 20, &[]);
     world.observed.workload.replicas = 10;
     world.find_mut("web-b").status.available = 0;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(world.observed.workload.status.ours.bake, None::<BakeRecord>);
     // A change of R does not interrupt it.
     let mut world = complete().that(|it| it.failure_policy = baking());
@@ -105,14 +97,12 @@ fn the_bake_begins_once_it_is_complete_and_anew_after_too_few_were_available() {
     let bake = world.observed.workload.status.ours.bake.clone();
     assert!(bake.is_some());
     for replicas in [10, 2] {
-        world.observed.workload.replicas = replicas;
-        play(&mut world, 20, &[]);
+        scale(&mut world, replicas, 20, &[]);
         assert_eq!(world.observed.workload.status.ours.bake, bake, "R = {replicas}");
     }
     // Pods of another one are still there.
     let mut world = complete().that(|it| it.failure_policy = baking()).with(set("x", 1).revision("1"));
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(world.observed.workload.status.ours.bake, None::<BakeRecord>);
 }
 
@@ -126,16 +116,14 @@ fn a_revision_is_good_only_while_it_has_enough_pods() {
     play(&mut world, 20, &[]);
     world.observed.workload.replicas = 10;
     for available in [3, 10] {
-        world.now += SignedDuration::from_secs(200);
-        let plan = world.plan();
-        world.apply(&plan);
+        world.wait(200);
+        world.proceed();
         assert_eq!(memory(&world, "web-b")["verdict"], Value::Null, "{available} follow");
         let set = world.find_mut("web-b");
         (set.status.replicas, set.status.ready, set.status.available) = (10, available, available);
         set.status.observed_generation = set.generation;
     }
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(memory(&world, "web-b")["verdict"], "Good");
 }
 
@@ -157,8 +145,7 @@ fn nothing_is_remembered_of_what_goes_or_is_newer() {
 fn only_our_kind_is_judged() {
     let mut world = crate::world::world(Flavour::AppsV1).with(set("a", 0).revision("1"));
     world = world.template(template("b")).with(set("b", 3).revision("2").scaled_for("3", "4"));
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "2".to_owned());
-    play(&mut world, 50, &[]);
+    request(&mut world, ABORT, "2", 50, &[]);
     assert_eq!((memory(&world, "web-b"), target(&world)), (Value::Null, None));
 }
 
@@ -166,8 +153,7 @@ fn only_our_kind_is_judged() {
 #[test]
 fn a_revert_that_was_complete_does_not_fail_later() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 700, &["c"]);
+    declare(&mut world, "c", 700, &["c"]);
     assert_eq!(world.observed.workload.status.ours.rollout, None);
     play(&mut world, 900, &["b", "c"]);
     assert_eq!(says(&world, condition::PROGRESSING).1, "RolledBack");
@@ -179,7 +165,7 @@ fn a_failure_is_counted_once_and_an_abort_is_none() {
     let failures = |world: &mut World| {
         let mut seen = Vec::new();
         for _ in 0..10 {
-            world.now += SignedDuration::from_secs(10);
+            world.wait(10);
             let plan = world.plan();
             for planned in &plan.actions {
                 seen.extend(transitions(&world.observed.workload, &planned.action));
@@ -190,8 +176,7 @@ fn a_failure_is_counted_once_and_an_abort_is_none() {
         seen
     };
     let mut world = rolling(by(|policy| policy.restarts = Some(3)));
-    let pod = restarts(&world, 0, 3);
-    read(&mut world, &[pod], &[]);
+    restart(&mut world, 0, 3);
     assert_eq!(failures(&mut world), [Transition::Failed]);
     // Nor a pause, nor a pin that hides it for a while.
     for hide in [
@@ -208,8 +193,7 @@ fn a_failure_is_counted_once_and_an_abort_is_none() {
     }
     // Late is late: the deadline counts, and what follows does not.
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 560, &["c"]);
+    declare(&mut world, "c", 560, &["c"]);
     assert_eq!(failures(&mut world), [Transition::DeadlineExceeded]);
     assert!(target(&world).is_some());
     // After completion, and without a deadline, too.
@@ -217,8 +201,7 @@ fn a_failure_is_counted_once_and_an_abort_is_none() {
     let mut world = rolling(policy).that(|it| it.progress_deadline_seconds = None);
     play(&mut world, 50, &[]);
     assert_eq!(world.kstatus(), Kstatus::Current);
-    let pod = restarts(&world, 0, 3);
-    read(&mut world, &[pod], &[]);
+    restart(&mut world, 0, 3);
     assert_eq!(failures(&mut world), [Transition::Failed]);
     // Going back to what ran before that is the answer to it.
     world.set_template(template("b"));
@@ -233,17 +216,12 @@ fn a_failure_is_counted_once_and_an_abort_is_none() {
 #[test]
 fn the_record_of_a_way_back_closes_without_news() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 700, &["c"]);
+    declare(&mut world, "c", 700, &["c"]);
     let ours = &mut world.observed.workload.status.ours;
     let record = plan::Record { revision: 2, ..plan::Record::default() };
     (ours.rollout, ours.history.length) = (Some(Box::new(record)), 0);
     let plan = world.plan();
-    let ended = plan.actions.iter().find_map(|planned| match &planned.action {
-        plan::Action::WriteStatus(write) => Some(write.ended.len()),
-        _ => None,
-    });
-    assert_eq!(ended, Some(1), "{:?}", plan.actions);
+    assert_eq!(written(&plan).map(|write| write.ended.len()), Some(1), "{:?}", plan.actions);
 }
 
 /// A pod is missing, within the limits, and the deadline of its rollout is long over.
@@ -256,10 +234,9 @@ fn the_end_of_a_bake_is_looked_for_although_a_pod_is_missing() {
     play(&mut world, 20, &[]);
     let end =
         world.observed.workload.status.ours.bake.clone().unwrap().since + SignedDuration::from_secs(3600);
-    world.now += SignedDuration::from_secs(700);
+    world.wait(700);
     world.find_mut("web-b").status.available = 2;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(world.plan().requeue, Requeue::Deadline(end));
 }
 
@@ -269,14 +246,8 @@ fn held(change: impl FnOnce(&mut World)) -> (Outcome, Option<String>, Option<Str
     change(&mut world);
     let mut ended = Vec::new();
     for _ in 0..5 {
-        world.now += SignedDuration::from_secs(10);
-        let plan = world.plan();
-        for planned in &plan.actions {
-            if let Action::WriteStatus(write) = &planned.action {
-                ended.extend(write.ended.clone());
-            }
-        }
-        world.apply(&plan);
+        world.wait(10);
+        ended.extend(written(&world.proceed()).into_iter().flat_map(|write| write.ended.clone()));
     }
     let end = ended.pop().unwrap().end.unwrap();
     assert!(ended.is_empty() && world.observed.workload.status.ours.rollout.is_none(), "{ended:?}");
@@ -285,10 +256,7 @@ fn held(change: impl FnOnce(&mut World)) -> (Outcome, Option<String>, Option<Str
 
 #[test]
 fn a_rollout_that_is_held_ends_with_its_cause() {
-    let restart = |world: &mut World| {
-        let pod = restarts(world, 0, 3);
-        read(world, &[pod], &[]);
-    };
+    let restart = |world: &mut World| restart(world, 0, 3);
     let cause = Some("1 of 1 pods have a container that restarted 3 times or more".to_owned());
     let failed = (Outcome::Failed, Some("RolloutFailed".to_owned()), cause);
     assert_eq!(held(restart), failed);
@@ -319,6 +287,11 @@ fn a_rollout_that_is_held_ends_with_its_cause() {
     assert_eq!(complete.0, Outcome::Cancelled);
 }
 
+/// How the rollout ends that this plan ends.
+fn end_of(plan: &Plan) -> End {
+    written(plan).and_then(|write| write.ended.first()?.end.clone()).unwrap()
+}
+
 /// A revision that was aborted is declared again and aborted again, while the rollout before it has no ReplicaSet yet.
 #[test]
 fn what_is_aborted_twice_cancels_what_runs() {
@@ -340,30 +313,19 @@ fn what_is_aborted_twice_cancels_what_runs() {
     }
     world.set_template(template("c"));
     abort(&mut world, "3/b");
-    let plan = world.plan();
-    let ended = plan.actions.iter().find_map(|planned| match &planned.action {
-        Action::WriteStatus(write) => write.ended.first()?.end.clone(),
-        _ => None,
-    });
-    assert_eq!(ended.unwrap().outcome, Outcome::Cancelled);
+    assert_eq!(end_of(&world.plan()).outcome, Outcome::Cancelled);
 }
 
 /// The rollout failed by itself; somebody aborts it before a status reports that.
 #[test]
 fn what_has_failed_is_not_cancelled_by_an_abort() {
     let mut world = rolling(by(|policy| policy.restarts = Some(3)));
-    let pod = restarts(&world, 0, 3);
-    read(&mut world, &[pod], &[]);
+    restart(&mut world, 0, 3);
     let plan = world.plan();
     world.act(&plan.actions.first().unwrap().action);
     assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Failed");
     world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    let plan = world.plan();
-    let ended = plan.actions.iter().find_map(|planned| match &planned.action {
-        Action::WriteStatus(write) => write.ended.first()?.end.clone(),
-        _ => None,
-    });
-    let end = ended.unwrap();
+    let end = end_of(&world.plan());
     assert_eq!(end.outcome, Outcome::Failed);
     assert!(end.message.unwrap().contains("restarted 3 times or more"));
 }
@@ -372,8 +334,7 @@ fn what_has_failed_is_not_cancelled_by_an_abort() {
 #[test]
 fn a_revert_that_ends_in_a_hold_is_not_reported_as_a_rollout() {
     let mut world = good(FailureAction::Revert);
-    world.set_template(template("c"));
-    play(&mut world, 700, &["c"]);
+    declare(&mut world, "c", 700, &["c"]);
     world.observed.workload.failure_policy = policy(FailureAction::Stop);
     let (events, _) = play(&mut world, 20, &["c"]);
     assert_eq!((count(&events, "RevertEnded"), count(&events, "RolloutFailed")), (0, 1), "{events:?}");

@@ -1,10 +1,9 @@
 //! Ready, Reconciling and Stalled, as those read them who wait for a rollout.
 
-use jiff::SignedDuration;
 use plan::keys::condition;
-use plan::{Action, Failure, SetFailure, Status, Strategy};
+use plan::{Action, Failure, Status, Strategy};
 
-use crate::world::{Kstatus, World, ours, set, template};
+use crate::world::{Kstatus, World, created, ours, refusal, set, template};
 
 const SUMMARIES: [&str; 3] = [condition::READY, condition::RECONCILING, condition::STALLED];
 const RECONCILES_MAX: usize = 60;
@@ -27,10 +26,6 @@ fn rolled_out() -> World {
 
 fn status(world: &World) -> &Status {
     &world.observed.workload.status
-}
-
-fn later(world: &mut World, seconds: i64) {
-    world.now = world.now.checked_add(SignedDuration::from_secs(seconds)).unwrap();
 }
 
 /// One pod of one ReplicaSet appears, becomes available or goes. Returns whether there was one.
@@ -59,7 +54,7 @@ fn move_one_pod(world: &mut World) -> bool {
 /// A rollout pod by pod, looked at after every action of every reconcile, until nothing moves.
 fn follow(world: &mut World, look: impl Fn(&World)) {
     for _ in 0..RECONCILES_MAX {
-        later(world, 1);
+        world.wait(1);
         let plan = world.plan();
         for planned in &plan.actions {
             world.act(&planned.action);
@@ -182,7 +177,7 @@ fn the_message_says_why() {
 fn after_the_deadline_it_failed_until_it_gets_on() {
     let mut world = rolled_out().template(template("b"));
     world.reconcile();
-    later(&mut world, 601);
+    world.wait(601);
     world.reconcile();
     let stalled = status(&world).condition(condition::STALLED).unwrap();
     assert_eq!(stalled.reason, "ProgressDeadlineExceeded");
@@ -207,7 +202,7 @@ fn going_back_from_a_failed_rollout_is_not_a_failure() {
             set.status.available = set.status.ready;
         }
     }
-    later(&mut world, 601);
+    world.wait(601);
     world.reconcile();
     assert_eq!(world.kstatus(), Kstatus::Failed);
     world.set_template(template("a"));
@@ -220,7 +215,7 @@ fn a_paused_rollout_is_held_and_has_not_failed() {
     let mut mid = rolled_out().template(template("b"));
     mid.reconcile();
     mid = mid.that(|it| (it.paused, it.generation) = (true, it.generation + 1));
-    later(&mut mid, 700);
+    mid.wait(700);
     mid.settle(5);
     assert_eq!(mid.kstatus(), Kstatus::InProgress);
     assert_eq!(status(&mid).condition(condition::RECONCILING).unwrap().reason, "DeploymentPaused");
@@ -231,7 +226,7 @@ fn a_paused_rollout_is_held_and_has_not_failed() {
     // Paused after the deadline.
     let mut late = rolled_out().template(template("b"));
     late.reconcile();
-    later(&mut late, 700);
+    late.wait(700);
     late.reconcile();
     assert_eq!(late.kstatus(), Kstatus::Failed);
     late = late.that(|it| (it.paused, it.generation) = (true, it.generation + 1));
@@ -241,10 +236,9 @@ fn a_paused_rollout_is_held_and_has_not_failed() {
 
 /// The server refuses the new ReplicaSet this many seconds after the last time.
 fn refused(world: &mut World, failure: &Failure, seconds: i64) -> Kstatus {
-    later(world, seconds);
+    world.wait(seconds);
     let plan = world.plan();
-    let is_create = |planned: &plan::Planned| matches!(planned.action, Action::CreateReplicaSet(_));
-    let index = plan.actions.iter().position(is_create).unwrap();
+    let index = created(&plan).unwrap().0;
     let after = plan::after_failure(&world.observed, &plan, index, failure, world.now);
     after.actions.iter().for_each(|planned| world.act(&planned.action));
     is_well_formed(world);
@@ -309,12 +303,7 @@ fn a_refusal_of_pods_is_told_of_the_revision_that_it_is_about() {
         world.settle(5);
         let declared = world.observed.sets.last_mut().unwrap();
         (declared.status.available, declared.status.ready) = (0, 0);
-        declared.status.failure = Some(SetFailure {
-            status: "True".to_owned(),
-            reason: "FailedCreate".to_owned(),
-            message: format!("exceeded quota: {words}"),
-            last_transition_time: None,
-        });
+        declared.status.failure = refusal(&format!("exceeded quota: {words}"));
         world.settle(5);
         for kind in [condition::REPLICA_FAILURE, condition::READY, condition::RECONCILING] {
             let message = &status(&world).condition(kind).unwrap().message;
@@ -355,7 +344,7 @@ fn the_counters_of_a_set_that_is_gone_are_not_told_again() {
         let is_old = |set: &plan::ReplicaSet| set.name == "web-a" || set.size == 0;
         world.observed.sets.retain(is_old);
         assert_eq!((world.observed.sets.len(), world.kstatus()), (1, Kstatus::Current));
-        later(&mut world, 1);
+        world.wait(1);
         let plan = world.plan();
         let kinds: Vec<_> = plan.actions.iter().map(|planned| &planned.action).collect();
         assert!(
@@ -382,7 +371,7 @@ fn times_change_with_what_they_are_about() {
     let since = |world: &World| status(world).condition(condition::READY).unwrap().last_transition_time;
     let before = since(&world);
     world.set_template(template("b"));
-    later(&mut world, 5);
+    world.wait(5);
     world.reconcile();
     let unready = since(&world);
     assert!(unready > before);

@@ -2,13 +2,13 @@
 //! users mean").
 
 use jiff::SignedDuration;
-use plan::keys::{ABORT, RETRY, ROLLOUT, condition};
+use plan::keys::{ABORT, PROMOTE, RETRY, ROLLOUT, condition};
 use plan::{FailureAction, Outcome, Pin, Record, Requeue, Trigger};
 use serde_json::Value;
 
-use crate::rollwright::failing::{come_up, memory, named, policy};
+use crate::rollwright::failing::{come_up, memory, named, policy, remember};
 use crate::rollwright::pinning::{says, target};
-use crate::rollwright::stepping::{play, promote, sizes, step, stepped, steps};
+use crate::rollwright::stepping::{declare, play, promote, request, scale, sizes, step, stepped, steps};
 use crate::world::{World, template};
 
 /// Sizes of all ReplicaSets, oldest first.
@@ -19,14 +19,8 @@ pub(crate) fn all(world: &World) -> Vec<i64> {
 /// Ten pods of revision 2, and revision 3 at 30%; no revision skips the steps.
 fn canary(dead: &[&str]) -> World {
     let mut world = stepped(10, &["30%/promoted"]).that(|it| it.good_skips_steps = false);
-    world.set_template(template("c"));
-    play(&mut world, 30, dead);
+    declare(&mut world, "c", 30, dead);
     world
-}
-
-pub(crate) fn good(world: &mut World, name: &str, revision: i64) {
-    let text = format!(r#"{{"version":1,"revision":{revision},"verdict":"Good"}}"#);
-    world.find_mut(name).annotations.insert(ROLLOUT.to_owned(), text);
 }
 
 #[test]
@@ -57,7 +51,7 @@ fn a_way_back_never_makes_more_of_what_it_goes_away_from() {
 fn a_way_back_gives_no_pods_to_an_idle_revision() {
     for dead in [&["c"][..], &[]] {
         let mut world = canary(dead);
-        good(&mut world, "web-a", 1);
+        remember(&mut world, "web-a", 1, "Good");
         world.set_template(template("b"));
         for _ in 0..30 {
             play(&mut world, 1, dead);
@@ -70,7 +64,7 @@ fn a_way_back_gives_no_pods_to_an_idle_revision() {
 /// Revision 2 is complete and good, and somebody pins revision 1, which was good before.
 fn put_aside(list: &[&str]) -> World {
     let mut world = stepped(10, list);
-    good(&mut world, "web-a", 1);
+    remember(&mut world, "web-a", 1, "Good");
     let pin = Pin {
         pod_template_hash: "a".to_owned(),
         template_fingerprint: None,
@@ -108,8 +102,7 @@ fn what_was_pinned_away_is_no_fallback() {
         // The rollout becomes complete, and is given up while it bakes.
         play(&mut world, 60, &[]);
         assert_eq!(all(&world), [0, 0, 10], "{list:?}");
-        world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-        play(&mut world, 60, &[]);
+        request(&mut world, ABORT, "3", 60, &[]);
         assert_eq!(all(&world), [10, 0, 0], "{list:?}");
         assert_eq!(target(&world).unwrap().revision, Some(1));
     }
@@ -120,29 +113,22 @@ fn what_was_pinned_away_is_no_fallback() {
 fn what_is_declared_again_is_no_longer_aside() {
     let mut world = put_aside(&["30%/promoted"]);
     world.observed.workload.pin = None;
-    world.set_template(template("b"));
-    play(&mut world, 60, &[]);
+    declare(&mut world, "b", 60, &[]);
     assert_eq!(all(&world), [0, 10]);
-    world.set_template(template("c"));
-    play(&mut world, 60, &[]);
+    declare(&mut world, "c", 60, &[]);
     assert_eq!(all(&world), [0, 7, 3]);
 }
 
 #[test]
 fn a_retry_is_newer_than_a_promotion_from_before_it() {
     let mut world = stepped(10, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    play(&mut world, 30, &[]);
-    promote(&mut world, "3/all");
-    play(&mut world, 1, &[]);
-    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
-    play(&mut world, 60, &[]);
+    declare(&mut world, "c", 30, &[]);
+    request(&mut world, ABORT, "3", 30, &[]);
+    request(&mut world, PROMOTE, "3/all", 1, &[]);
+    request(&mut world, RETRY, "3", 60, &[]);
     assert_eq!(sizes(&world), "7+3");
     // A promotion that comes after it counts.
-    promote(&mut world, "3/all/again");
-    play(&mut world, 60, &[]);
+    request(&mut world, PROMOTE, "3/all/again", 60, &[]);
     assert_eq!(sizes(&world), "0+10");
 }
 
@@ -154,8 +140,7 @@ fn after_an_outage_the_deadline_begins_again() {
         it.progress_deadline_seconds = Some(100);
     });
     play(&mut world, 30, &[]);
-    world.set_template(template("c"));
-    play(&mut world, 2, &["c"]);
+    declare(&mut world, "c", 2, &["c"]);
     let new = named(&world, "c");
     // Also an outage that ends while the deadline passes.
     for seconds in 90..110 {
@@ -164,8 +149,7 @@ fn after_an_outage_the_deadline_begins_again() {
         // The outage ends in the same second.
         come_up(&mut world, &["c"]);
         for _ in 0..5 {
-            let plan = world.plan();
-            world.apply(&plan);
+            world.proceed();
         }
         play(&mut world, 20, &["c"]);
         assert_eq!(memory(&world, &new)["verdict"], Value::Null, "an outage of {seconds} s");
@@ -186,10 +170,8 @@ fn after_an_outage_the_deadline_begins_again() {
 fn a_template_that_is_declared_without_replicas_keeps_its_steps() {
     for replicas in [10, 4] {
         let mut world = stepped(10, &["30%/promoted"]);
-        world.observed.workload.replicas = 0;
-        play(&mut world, 10, &[]);
-        world.set_template(template("c"));
-        play(&mut world, 10, &[]);
+        scale(&mut world, 0, 10, &[]);
+        declare(&mut world, "c", 10, &[]);
         world.observed.workload.replicas = replicas;
         let canary = if replicas == 10 { 3 } else { 2 };
         for _ in 0..40 {
@@ -197,8 +179,7 @@ fn a_template_that_is_declared_without_replicas_keeps_its_steps() {
             assert!(world.find(&named(&world, "c")).size <= canary, "{:?}", all(&world));
         }
         assert_eq!(sizes(&world), format!("{}+{canary}", replicas - canary));
-        promote(&mut world, "3/all");
-        play(&mut world, 40, &[]);
+        request(&mut world, PROMOTE, "3/all", 40, &[]);
         assert_eq!(sizes(&world), format!("0+{replicas}"));
     }
 }
@@ -206,8 +187,7 @@ fn a_template_that_is_declared_without_replicas_keeps_its_steps() {
 #[test]
 fn a_canary_stays_where_it_is_when_the_kept_set_is_deleted() {
     let mut world = stepped(10, &["30%/promoted", "60%"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     assert_eq!(sizes(&world), "7+3");
     world.observed.sets.retain(|set| set.name != "web-b");
     for _ in 0..30 {
@@ -215,8 +195,7 @@ fn a_canary_stays_where_it_is_when_the_kept_set_is_deleted() {
         assert_eq!(all(&world), [0, 3]);
     }
     assert_eq!(step(&world).and_then(|record| record.step), Some(1));
-    promote(&mut world, "3/all");
-    play(&mut world, 40, &[]);
+    request(&mut world, PROMOTE, "3/all", 40, &[]);
     assert_eq!(all(&world), [0, 10]);
 }
 
@@ -236,8 +215,7 @@ fn a_record_names_what_changed_since_the_template_that_ran_before() {
     let mut ended = Vec::new();
     // The revision fails, the operator goes back, and so does Git; then only the image changes.
     for (image, seconds) in [("c", 100), ("b", 30), ("c", 30), ("d", 60)] {
-        world.set_template(template(image));
-        ended.extend(play(&mut world, seconds, &["c"]).ended);
+        ended.extend(declare(&mut world, image, seconds, &["c"]).ended);
     }
     let (image, revert) = (Some(Trigger::NewImage), Some(Trigger::Revert));
     assert_eq!(triggers(&world, &ended), [(3, image), (2, revert), (4, image), (5, image), (6, image)]);
@@ -247,11 +225,9 @@ fn a_record_names_what_changed_since_the_template_that_ran_before() {
 fn a_rollout_that_goes_on_after_its_deadline_has_one_record() {
     for list in [&["30%/promoted"][..], &["10%", "30%/promoted"]] {
         let mut world = stepped(10, list).that(|it| it.progress_deadline_seconds = Some(50));
-        world.set_template(template("c"));
-        let mut ended = play(&mut world, 100, &["c"]).ended;
+        let mut ended = declare(&mut world, "c", 100, &["c"]).ended;
         ended.extend(play(&mut world, 60, &[]).ended);
-        promote(&mut world, "3/all");
-        ended.extend(play(&mut world, 60, &[]).ended);
+        ended.extend(request(&mut world, PROMOTE, "3/all", 60, &[]).ended);
         let outcomes: Vec<_> =
             ended.iter().map(|record| (record.revision, record.end.clone().map(|end| end.outcome))).collect();
         assert_eq!(outcomes, [(3, Some(Outcome::Succeeded))], "{list:?}: {ended:#?}");
@@ -279,15 +255,13 @@ fn a_status_that_is_held_does_not_delay_the_end_of_a_step() {
 #[test]
 fn a_promotion_between_steps_of_equal_size_is_told_without_delay() {
     let mut world = stepped(10, &["1/promoted", "10%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     let at = |world: &World| step(world).and_then(|record| record.step);
     assert_eq!(at(&world), Some(1));
     promote(&mut world, "3/10%");
     for _ in 0..3 {
         world.observed.options.status_waits_since = Some(world.now);
-        let plan = world.plan();
-        world.apply(&plan);
+        world.proceed();
     }
     assert_eq!(at(&world), Some(2));
 }
@@ -295,12 +269,10 @@ fn a_promotion_between_steps_of_equal_size_is_told_without_delay() {
 #[test]
 fn steps_that_come_while_there_are_no_replicas_undo_nothing() {
     let mut world = stepped(10, &[]);
-    world.observed.workload.replicas = 0;
-    play(&mut world, 10, &[]);
+    scale(&mut world, 0, 10, &[]);
     world.observed.workload.steps = steps(&["10%/promoted"]);
     play(&mut world, 10, &[]);
-    world.observed.workload.replicas = 10;
-    play(&mut world, 40, &[]);
+    scale(&mut world, 10, 40, &[]);
     assert_eq!(all(&world), [0, 10]);
 }
 
@@ -321,9 +293,8 @@ fn a_way_back_in_an_outage_takes_no_pods_from_what_served() {
 #[test]
 fn a_set_that_a_pin_put_aside_during_a_step_is_not_kept_afterwards() {
     let mut world = stepped(10, &["30%/promoted"]);
-    good(&mut world, "web-a", 1);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    remember(&mut world, "web-a", 1, "Good");
+    declare(&mut world, "c", 30, &[]);
     assert_eq!(all(&world), [0, 7, 3]);
     let pin = Pin { pod_template_hash: "a".to_owned(), template_fingerprint: None, reason: None };
     world.observed.workload.pin = Some(pin);
@@ -337,13 +308,10 @@ fn a_set_that_a_pin_put_aside_during_a_step_is_not_kept_afterwards() {
 #[test]
 fn a_retry_keeps_the_steps_although_the_kept_set_is_gone() {
     let mut world = stepped(10, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     world.observed.sets.retain(|set| set.name != "web-b");
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    play(&mut world, 30, &[]);
-    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
-    play(&mut world, 60, &[]);
+    request(&mut world, ABORT, "3", 30, &[]);
+    request(&mut world, RETRY, "3", 60, &[]);
     assert!(all(&world)[1] <= 3, "{:?}", all(&world));
 }
 
@@ -352,15 +320,12 @@ fn a_retry_keeps_the_steps_although_the_kept_set_is_gone() {
 fn a_retry_of_what_had_all_pods_has_no_steps_where_nothing_keeps_others() {
     let mut world = stepped(10, &["30%/promoted"]);
     promote(&mut world, "3/all");
-    world.set_template(template("c"));
-    play(&mut world, 120, &[]);
+    declare(&mut world, "c", 120, &[]);
     world.observed.sets.retain(|set| set.size > 0);
     assert_eq!(all(&world), [10]);
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    play(&mut world, 30, &[]);
+    request(&mut world, ABORT, "3", 30, &[]);
     assert_eq!(says(&world, "Ready").1, "NoGoodRevision");
-    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
-    play(&mut world, 60, &[]);
+    request(&mut world, RETRY, "3", 60, &[]);
     assert_eq!((all(&world), says(&world, "Ready").1.as_str()), (vec![10], "RolloutComplete"));
 }
 
@@ -368,11 +333,10 @@ fn a_retry_of_what_had_all_pods_has_no_steps_where_nothing_keeps_others() {
 #[test]
 fn a_way_back_to_a_good_revision_puts_aside_what_it_leaves() {
     let mut world = stepped(10, &[]).that(|it| it.failure_policy = policy(FailureAction::Revert));
-    good(&mut world, "web-a", 1);
+    remember(&mut world, "web-a", 1, "Good");
     play(&mut world, 5, &[]);
     let fallback = |world: &World| world.observed.workload.status.ours.fallback.clone().map(|it| it.hash);
     assert_eq!(fallback(&world).as_deref(), Some("a"));
-    world.set_template(template("a"));
-    play(&mut world, 60, &[]);
+    declare(&mut world, "a", 60, &[]);
     assert_eq!((all(&world), fallback(&world)), (vec![10, 0], None));
 }

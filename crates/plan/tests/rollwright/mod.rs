@@ -27,6 +27,8 @@ mod transitions;
 
 use crate::world::World;
 
+pub(crate) use failing::come_up;
+
 /// Runs one reconcile for each entry of `reconciles` and compares what happened in it: the planner's
 /// questions, its changes of owner, its actions and its events.
 fn check(name: &str, mut world: World, reconciles: &[&[&str]]) -> World {

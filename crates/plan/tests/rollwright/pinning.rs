@@ -7,7 +7,7 @@ use plan::{
 };
 
 use crate::rollwright::failing::come_up;
-use crate::world::{Kstatus, World, fingerprint, ours, set, template};
+use crate::world::{Kstatus, World, created, fingerprint, ours, set, template, written};
 
 /// Revision 2 is complete, and revision 1 has no pods: what somebody finds who looks for a way back.
 pub(crate) fn complete() -> World {
@@ -53,7 +53,7 @@ fn set_pin(world: &mut World, pin: Option<Pin>) {
 pub(crate) fn settle(world: &mut World) -> Vec<Event> {
     let mut events = Vec::new();
     for _ in 0..30 {
-        world.now += SignedDuration::from_secs(1);
+        world.wait(1);
         let plan = world.plan();
         let is_busy = !plan.actions.is_empty();
         world.apply(&plan);
@@ -120,13 +120,8 @@ fn its_rollout_has_a_record_and_its_end_another() {
     let mut ended = Vec::new();
     let mut play = |world: &mut World| {
         for _ in 0..12 {
-            world.now += SignedDuration::from_secs(1);
-            let plan = world.plan();
-            ended.extend(plan.actions.iter().flat_map(|planned| match &planned.action {
-                Action::WriteStatus(write) => write.ended.clone(),
-                _ => Vec::new(),
-            }));
-            world.apply(&plan);
+            world.wait(1);
+            ended.extend(written(&world.proceed()).into_iter().flat_map(|write| write.ended.clone()));
             come_up(world, &[]);
         }
     };
@@ -151,15 +146,13 @@ fn a_template_that_ends_a_pin_has_one_record_and_its_own_trigger() {
     settle(&mut world);
     world.set_template(template("c"));
     set_pin(&mut world, None);
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     let ours = &world.observed.workload.status.ours;
     assert_eq!((ours.revision, ours.rollout.as_deref()), (Some(2), None), "c has no revision yet");
     while world.observed.workload.status.ours.rollout.is_none() {
-        world.now += SignedDuration::from_secs(1);
+        world.wait(1);
         world.find_mut("web-a").status = Default::default();
-        let plan = world.plan();
-        world.apply(&plan);
+        world.proceed();
     }
     let record = world.observed.workload.status.ours.rollout.as_deref().unwrap();
     assert_eq!((record.revision, record.trigger), (3, Some(Trigger::NewImage)));
@@ -238,8 +231,7 @@ fn a_pin_without_a_target_stops_a_rollout_where_it_is() {
     let mut world = complete();
     world.set_template(template("c"));
     for _ in 0..2 {
-        let plan = world.plan();
-        world.apply(&plan);
+        world.proceed();
     }
     let before: Vec<i64> = world.observed.sets.iter().map(|set| set.size).collect();
     assert_eq!(before.iter().filter(|size| **size > 0).count(), 2, "{before:?}");
@@ -365,7 +357,7 @@ fn a_refused_replica_set_beside_a_pin_holds_nothing_up() {
     world.set_template(template("c"));
     set_pin(&mut world, Some(pin("a")));
     let plan = world.plan();
-    let create = plan.actions.iter().position(|it| matches!(it.action, Action::CreateReplicaSet(_))).unwrap();
+    let (create, _) = created(&plan).unwrap();
     for (failure, retries) in [
         (Failure::Refused("exceeded quota".to_owned()), true),
         (Failure::NameTaken(None), true),

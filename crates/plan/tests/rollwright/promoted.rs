@@ -1,13 +1,13 @@
 //! Who promoted a revision, in the record of its rollout (SP-6).
 
-use jiff::{SignedDuration, Timestamp};
-use plan::keys::{ABORT, RETRY, ROLLOUT};
+use jiff::Timestamp;
+use plan::keys::{ABORT, PROMOTE, RETRY, ROLLOUT};
 use plan::{Action, Author, Outcome, Promotion, Record, Trigger};
 use serde_json::{Value, json};
 
 use crate::rollwright::failing::{come_up, memory, named};
-use crate::rollwright::stepping::{Played, example, play, promote, stepped};
-use crate::world::{World, template};
+use crate::rollwright::stepping::{Played, declare, example, play, promote, request, stepped};
+use crate::world::World;
 
 /// A promotion by a field manager.
 fn promote_as(world: &mut World, manager: &str, text: &str) {
@@ -55,11 +55,9 @@ fn a_record_names_who_promoted_to_which_step_and_when() {
     assert_eq!(ended[0].promotions[0], first);
     assert_eq!(by(&ended[0]), [(2, "kubectl-annotate"), (4, "rollwright-cli")]);
     // The next rollout has none of them, and neither has the way back from it.
-    world.set_template(template("d"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "d", 30, &[]);
     assert_eq!(running(&world).unwrap().promotions, []);
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "4".to_owned());
-    let ended = play(&mut world, 60, &[]).ended;
+    let ended = request(&mut world, ABORT, "4", 60, &[]).ended;
     let told: Vec<_> = ended.iter().map(|it| (it.revision, it.trigger, by(it))).collect();
     let (new, back) = (Some(Trigger::NewImage), Some(Trigger::Revert));
     assert_eq!(told, [(4, new, Vec::new()), (3, back, Vec::new())]);
@@ -69,7 +67,7 @@ fn a_record_names_who_promoted_to_which_step_and_when() {
 fn killed(world: &mut World, seconds: i64) -> Vec<Record> {
     let mut ended = Vec::new();
     for _ in 0..seconds {
-        world.now += SignedDuration::from_secs(1);
+        world.wait(1);
         let plan = world.plan();
         let Some(first) = plan.actions.first() else { continue };
         world.act(&first.action);
@@ -104,8 +102,7 @@ fn a_record_that_another_template_closes_has_what_its_replica_set_remembers() {
         killed(&mut world, 1);
     }
     assert_eq!(running(&world).unwrap().promotions, [], "killed before the status");
-    world.set_template(template("d"));
-    let ended = play(&mut world, 30, &[]).ended;
+    let ended = declare(&mut world, "d", 30, &[]).ended;
     assert_eq!((ended[0].revision, by(&ended[0])), (3, vec![(2, "alice")]));
     assert_eq!(running(&world).unwrap().promotions, []);
 }
@@ -116,8 +113,7 @@ fn a_promotion_in_advance_is_in_the_record_too() {
     for (text, first) in [("3/25%", 2), ("3/all", 4)] {
         let mut world = stepped(10, &["1/promoted", "25%/promoted", "50%/promoted"]);
         promote_as(&mut world, "alice", text);
-        world.set_template(template("c"));
-        let mut ended = play(&mut world, 60, &[]).ended;
+        let mut ended = declare(&mut world, "c", 60, &[]).ended;
         let record = ended.pop().or_else(|| running(&world).cloned()).unwrap();
         assert_eq!((record.revision, by(&record)), (3, vec![(first, "alice")]), "{text}");
     }
@@ -135,15 +131,13 @@ fn a_retry_begins_without_promotions() {
     play(&mut world, 30, &[]);
     promote_as(&mut world, "alice", "3/25%");
     play(&mut world, 30, &[]);
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    let Played { ended, .. } = play(&mut world, 60, &[]);
+    let Played { ended, .. } = request(&mut world, ABORT, "3", 60, &[]);
     let aborted = ended.iter().find(|record| record.revision == 3).unwrap();
     assert_eq!(
         (aborted.end.as_ref().unwrap().outcome, by(aborted)),
         (Outcome::Cancelled, vec![(2, "alice")])
     );
-    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
-    play(&mut world, 60, &[]);
+    request(&mut world, RETRY, "3", 60, &[]);
     let known = running(&world).unwrap();
     assert_eq!((known.step, known.promotions.as_slice()), (Some(1), &[] as &[_]));
     promote_as(&mut world, "bob", "3/25%/again");
@@ -155,8 +149,7 @@ fn a_retry_begins_without_promotions() {
 fn nobody_is_named_where_nobody_is_known_and_what_is_lost_stays_in_the_record() {
     let mut world = example();
     play(&mut world, 30, &[]);
-    promote(&mut world, "3/25%");
-    play(&mut world, 30, &[]);
+    request(&mut world, PROMOTE, "3/25%", 30, &[]);
     assert_eq!(by(running(&world).unwrap()), [(2, "")]);
     let set = named(&world, "c");
     world.find_mut(&set).annotations.remove(ROLLOUT);

@@ -4,8 +4,7 @@ use plan::keys::{PROMOTE, ROLLOUT};
 
 use crate::rollwright::failing::{memory, named};
 use crate::rollwright::pinning::{count, target};
-use crate::rollwright::stepping::{example, play, promote, sizes, stepped, steps};
-use crate::world::template;
+use crate::rollwright::stepping::{declare, example, play, promote, request, scale, sizes, stepped, steps};
 
 /// SP-2.
 #[test]
@@ -17,8 +16,7 @@ fn an_edited_list_goes_on_where_what_runs_has_room() {
         (&["30%/promoted", "1/promoted"], "7+3"),
     ] {
         let mut world = stepped(10, &["1", "30%/promoted"]);
-        world.set_template(template("c"));
-        play(&mut world, 30, &[]);
+        declare(&mut world, "c", 30, &[]);
         assert_eq!(sizes(&world), "7+3");
         world.observed.workload.steps = steps(list);
         play(&mut world, 50, &[]);
@@ -26,14 +24,12 @@ fn an_edited_list_goes_on_where_what_runs_has_room() {
     }
     // What the steps of the new list wait for holds immediately.
     let mut world = stepped(10, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     world.observed.workload.steps = steps(&["30%/10"]);
     assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
     // Without steps, it is a rollout like any other.
     let mut world = stepped(10, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     world.observed.workload.steps = Vec::new();
     assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
 }
@@ -42,28 +38,22 @@ fn an_edited_list_goes_on_where_what_runs_has_room() {
 #[test]
 fn a_list_that_is_edited_with_r_goes_on_where_what_runs_had_room() {
     let mut world = stepped(10, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     world.observed.workload.steps = steps(&["1/promoted", "30%/promoted", "90%"]);
-    world.observed.workload.replicas = 4;
-    assert_eq!(play(&mut world, 30, &[]).path, ["7+3", "2+3", "2+2"]);
+    assert_eq!(scale(&mut world, 4, 30, &[]).path, ["7+3", "2+3", "2+2"]);
     // More replicas give it room again.
     let mut world = stepped(3, &["2/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     world.observed.workload.steps = steps(&["25%/promoted"]);
-    world.observed.workload.replicas = 8;
-    assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "6+2");
+    assert_eq!(scale(&mut world, 8, 30, &[]).path.last().unwrap(), "6+2");
 }
 
 /// SP-2: nobody remembers the step, nor the one that is kept.
 #[test]
 fn lost_memory_never_shrinks_what_runs() {
     let mut world = stepped(10, &["1/promoted", "30%/promoted", "50%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 10, &[]);
-    promote(&mut world, "3/50%");
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 10, &[]);
+    request(&mut world, PROMOTE, "3/50%", 30, &[]);
     let name = named(&world, "c");
     for (running, after) in [(5, "5+5"), (4, "5+5"), (3, "7+3"), (1, "9+1")] {
         let mut world = world.clone();
@@ -86,12 +76,10 @@ fn a_promotion_names_a_step_ahead() {
     play(&mut world, 30, &[]);
     // Of another revision, and of none.
     for text in ["2/all", "4/all", "all", ""] {
-        promote(&mut world, text);
-        assert_eq!(play(&mut world, 5, &[]).writes, 0, "{text}");
+        assert_eq!(request(&mut world, PROMOTE, text, 5, &[]).writes, 0, "{text}");
     }
     for (text, refused) in [("3", 1), ("3/some", 1), ("3/1", 0), ("3/25%", 0)] {
-        promote(&mut world, text);
-        let played = play(&mut world, 5, &[]);
+        let played = request(&mut world, PROMOTE, text, 5, &[]);
         assert_eq!(count(&played.events, "PromotionRefused"), refused, "{text}");
         let name = named(&world, "c");
         assert_eq!(memory(&world, &name)["promote"], text, "it is heard");
@@ -101,8 +89,7 @@ fn a_promotion_names_a_step_ahead() {
     promote(&mut world, "3/1");
     assert_eq!(count(&play(&mut world, 5, &[]).events, "PromotionRefused"), 1, "a step behind");
     // The same once more, by another text.
-    promote(&mut world, "3/50%/now");
-    play(&mut world, 1, &[]);
+    request(&mut world, PROMOTE, "3/50%/now", 1, &[]);
     assert_eq!(memory(&world, &named(&world, "c"))["steps"]["step"], 3);
     assert_eq!(target(&world), None);
 }

@@ -3,7 +3,7 @@
 use plan::keys::{condition, reason};
 use plan::{Action, Flavour, Status, StatusWrite, Strategy, Transition};
 
-use crate::world::{Kstatus, World, ours, set, template, world};
+use crate::world::{Kstatus, World, created, ours, set, template, world};
 
 /// `b` is rolled out and complete, with a deadline of ten minutes.
 fn complete(flavour: Flavour) -> World {
@@ -128,8 +128,7 @@ fn one_that_is_created_supersedes_only_what_was_under_way() {
         world.set_template(template("a"));
         wait(&mut world);
         let plan = world.plan();
-        let created =
-            plan.actions.iter().find(|it| matches!(it.action, Action::CreateReplicaSet(_))).unwrap();
-        assert_eq!(plan::transitions(&world.observed.workload, &created.action), expected);
+        let action = &plan.actions[created(&plan).unwrap().0].action;
+        assert_eq!(plan::transitions(&world.observed.workload, action), expected);
     }
 }

@@ -1,13 +1,11 @@
 //! `status.rollout` and `status.history`: a record opens with its revision, and closes once.
 
-use jiff::SignedDuration;
 use plan::keys::{CHANGE_CAUSE, CHANGED_BY, RESTARTED_AT};
-use plan::{
-    Action, Author, Blocker, Findings, LastScale, Outcome, Pin, Record, Scaler, StatusWrite, Trigger,
-};
+use plan::{Author, Blocker, Findings, LastScale, Outcome, Pin, Record, Scaler, StatusWrite, Trigger};
 use serde_json::json;
 
-use crate::world::{World, ours, template};
+use crate::rollwright::failing::come_up;
+use crate::world::{World, ours, template, written};
 
 /// A world and the records that its status writes closed.
 struct Told {
@@ -24,15 +22,9 @@ fn told() -> Told {
 impl Told {
     /// One reconcile, a second later.
     fn reconcile(&mut self) -> bool {
-        self.world.now += SignedDuration::from_secs(1);
-        let plan = self.world.plan();
-        self.world.apply(&plan);
-        let written = plan.actions.iter().filter_map(|planned| match &planned.action {
-            Action::WriteStatus(write) => Some(write),
-            _ => None,
-        });
-        for write in written {
-            let StatusWrite { ended, last_scale, .. } = &**write;
+        self.world.wait(1);
+        let plan = self.world.proceed();
+        if let Some(StatusWrite { ended, last_scale, .. }) = written(&plan) {
             self.history.extend(ended.clone());
             self.last_scale = last_scale.clone().or(self.last_scale.take());
         }
@@ -43,11 +35,7 @@ impl Told {
     fn settle(&mut self) {
         for _ in 0..30 {
             let is_busy = self.reconcile();
-            for set in &mut self.world.observed.sets {
-                let status = &mut set.status;
-                (status.replicas, status.ready, status.available) = (set.size, set.size, set.size);
-                status.observed_generation = set.generation;
-            }
+            come_up(&mut self.world, &[]);
             if !is_busy && !self.reconcile() {
                 return;
             }
@@ -191,7 +179,7 @@ fn a_rollout_past_its_deadline_has_failed_once_and_says_why() {
     told.world.set_template(template("b"));
     told.reconcile();
     told.reconcile();
-    told.world.now += SignedDuration::from_secs(700);
+    told.world.wait(700);
     told.reconcile();
     let end = told.history.last().unwrap().end.clone().unwrap();
     assert_eq!((end.outcome, end.reason.as_deref()), (Outcome::Failed, Some("ProgressDeadlineExceeded")));
@@ -219,7 +207,7 @@ fn a_rollout_that_fails_names_what_blocked_it() {
         ..Blocker::default()
     };
     told.world.observed.answers.findings = Some(Findings { set, blockers: vec![blocker] });
-    told.world.now += SignedDuration::from_secs(700);
+    told.world.wait(700);
     told.reconcile();
     let end = told.history.last().unwrap().end.clone().unwrap();
     assert_eq!((end.outcome, end.reason.as_deref()), (Outcome::Failed, Some("ImagePull")));

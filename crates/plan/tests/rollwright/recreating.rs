@@ -4,7 +4,7 @@ use plan::keys::condition;
 use plan::{FailureAction, Pin, Pod, Strategy, Why};
 
 use crate::rollwright::check;
-use crate::rollwright::failing::{good, named, play};
+use crate::rollwright::failing::{declare, good, named, scale};
 use crate::world::{Set, World, ours, set, template};
 
 fn recreate() -> World {
@@ -60,37 +60,11 @@ fn progress_names_no_earlier_set() {
     assert_eq!(progressing.message, "Deployment \"web\" is progressing.");
 }
 
-#[test]
-fn old_sets_go_down_together_and_first() {
-    let world = recreate().with(in_step("b", 2, "1")).with(in_step("c", 1, "2"));
-    let down: &[&str] = &[
-        "ask template",
-        "ask dry run",
-        "update web-b 2->0",
-        "event ScalingReplicaSet",
-        "update web-c 1->0",
-        "event ScalingReplicaSet",
-        "status",
-    ];
-    check("both", world, &[down]);
-}
-
 /// A settled Deployment costs no request.
 #[test]
 fn pods_are_asked_for_only_where_they_would_hold_something_up() {
     let settled = recreate().with(in_step("b", 0, "1")).with(in_step("a", 3, "2"));
-    check("settled", settled.clone(), &[&["status revision=2"], &[]]);
-    let mut larger = settled;
-    larger.observed.workload.replicas = 3;
-    larger.find_mut("web-a").size = 0;
-    check(
-        "the new set is too small",
-        larger,
-        &[&["ask pods", "update web-a 0->3", "event ScalingReplicaSet", "status revision=2"]],
-    );
-    let beyond = |it: &mut plan::Workload| it.revision_history_limit = Some(0);
-    let surplus = recreate().that(beyond).with(in_step("b", 0, "1")).with(in_step("a", 3, "2"));
-    check("history to clean up", surplus, &[&["status revision=2"], &["ask pods", "delete web-b"], &[]]);
+    check("settled", settled, &[&["status revision=2"], &[]]);
 }
 
 /// kubernetes#125568: R changes while old pods terminate, and the new ReplicaSet is the only one with pods.
@@ -130,15 +104,12 @@ fn a_pin_of_nothing_brings_no_pods_beside_old_ones() {
 #[test]
 fn a_held_failure_brings_no_pods_beside_those_that_failed() {
     let mut world = good(FailureAction::Stop).that(|it| it.strategy = Strategy::Recreate);
-    world.set_template(template("c"));
-    play(&mut world, 700, &["c"]);
+    declare(&mut world, "c", 700, &["c"]);
     let failed = named(&world, "c");
     let sizes = |world: &World| (world.find("web-b").size, world.find(&failed).size);
     assert_eq!(sizes(&world), (0, 3));
-    world.observed.workload.replicas = 5;
-    play(&mut world, 60, &["c"]);
+    scale(&mut world, 5, 60, &["c"]);
     assert_eq!(sizes(&world), (0, 3));
-    world.observed.workload.replicas = 2;
-    play(&mut world, 60, &["c"]);
+    scale(&mut world, 2, 60, &["c"]);
     assert_eq!(sizes(&world), (0, 2));
 }

@@ -5,7 +5,7 @@ use plan::keys::{CHANGE_CAUSE, LAST_APPLIED, MANAGED_LABEL, REVISION};
 use plan::{Action, Failure, Map, Plan, Planned, Strategy, Verdict};
 
 use crate::rollwright::check;
-use crate::world::{World, ours, set};
+use crate::world::{World, ours, set, written};
 
 fn in_step(image: &str, size: i64, revision: &str) -> crate::world::Set {
     set(image, size).revision(revision).scaled_for("3", "4")
@@ -136,11 +136,7 @@ fn a_refused_cut_leaves_the_step_up() {
     world.observed.answers.refuses_cuts = true;
     let plan = world.plan();
     assert_eq!(resized(&plan.actions), [(2, 3)]);
-    let status = plan.actions.iter().find_map(|planned| match &planned.action {
-        Action::WriteStatus(write) => Some(&write.status),
-        _ => None,
-    });
-    assert_eq!(status.map(|status| status.unavailable_replicas), Some(1), "{plan:#?}");
+    assert_eq!(written(&plan).map(|write| write.status.unavailable_replicas), Some(1), "{plan:#?}");
 }
 
 #[test]

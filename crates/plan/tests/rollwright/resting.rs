@@ -2,11 +2,11 @@
 
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
-use plan::keys::ABORT;
+use plan::keys::{ABORT, PROMOTE};
 use plan::{Action, Failure, Pin, Planned, Strategy, Until, Verdict};
 
 use crate::rollwright::failing::{come_up, named};
-use crate::rollwright::stepping::{play, promote, sizes, step, stepped};
+use crate::rollwright::stepping::{declare, play, request, sizes, step, stepped};
 use crate::world::{World, template};
 
 /// Revision 3 of ten pods on its way through these steps, without surge.
@@ -23,8 +23,7 @@ fn without_surge(list: &[&str]) -> World {
 #[test]
 fn a_wait_starts_again_after_a_clock_that_did_not_stop() {
     let mut world = stepped(4, &["1/30", "2/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 20, &[]);
+    declare(&mut world, "c", 20, &[]);
     world.observed.workload.replicas = 0;
     let is_cut = |planned: &&Planned| match &planned.action {
         Action::UpdateReplicaSet(update) => update.target.name == "web-b",
@@ -65,8 +64,7 @@ fn a_step_with_two_conditions_waits_for_both() {
     assert_eq!(play(&mut world, 300, &[]).path.last().unwrap(), "7+3");
     let words = world.plan().why.to_string();
     assert!(words.ends_with("Z and until somebody promotes it"), "{words}");
-    promote(&mut world, "3/all");
-    assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "0+10");
+    assert_eq!(request(&mut world, PROMOTE, "3/all", 60, &[]).path.last().unwrap(), "0+10");
 }
 
 /// SP-3: while the rollout waits, all pods are there.
@@ -75,8 +73,7 @@ fn without_surge_an_old_pod_goes_first() {
     let mut world = without_surge(&["2/promoted"]);
     let path = play(&mut world, 30, &[]).path;
     assert!(path.ends_with(&["9+0", "9+1", "8+1", "8+2"].map(str::to_owned)), "{path:?}");
-    promote(&mut world, "3/all");
-    let path = play(&mut world, 60, &[]).path;
+    let path = request(&mut world, PROMOTE, "3/all", 60, &[]).path;
     assert_eq!(path[..4], ["8+2", "7+2", "7+3", "6+3"], "{path:?}");
     assert_eq!(path.last().unwrap(), "0+10");
 }
@@ -91,7 +88,7 @@ fn a_kill_at_the_end_of_a_rest_does_not_let_the_kept_set_grow_again() {
             play(&mut world, 1, &[]);
         }
         while sizes(&world) == "7+3" {
-            world.now += SignedDuration::from_secs(1);
+            world.wait(1);
             let plan = world.plan();
             let Some(first) = plan.actions.first() else { continue };
             world.act(&first.action);
@@ -134,18 +131,15 @@ fn a_wait_that_stood_still_has_its_whole_time() {
 #[test]
 fn without_replicas_a_rest_after_a_pin_has_its_record() {
     let mut world = stepped(10, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     let open = |world: &World| world.observed.workload.status.ours.rollout.as_ref().map(|it| it.revision);
     world.observed.workload.pin = Some(Pin { pod_template_hash: "b".to_owned(), ..Pin::default() });
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!(open(&world), Some(2));
     (world.observed.workload.pin, world.observed.workload.replicas) = (None, 0);
     world.observed.sets.iter_mut().for_each(|set| set.size = 0);
     come_up(&mut world, &[]);
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!((open(&world), step(&world).and_then(|it| it.step)), (Some(3), Some(1)));
 }
 
@@ -154,8 +148,7 @@ fn without_replicas_a_rest_after_a_pin_has_its_record() {
 #[test]
 fn a_refused_cut_after_a_creation_ends_the_reconcile() {
     let mut world = stepped(10, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     let second = named(&world, "c");
     for set in &mut world.observed.sets {
         set.size += if set.name == second {
@@ -187,16 +180,12 @@ fn a_refused_cut_after_a_creation_ends_the_reconcile() {
 #[test]
 fn the_time_of_a_step_does_not_run_while_more_pods_are_updated() {
     let mut world = stepped(3, &["2/5"]);
-    world.set_template(template("c"));
-    play(&mut world, 60, &[]);
+    declare(&mut world, "c", 60, &[]);
     assert_eq!(sizes(&world), "0+3");
     // Revision 3 is given up, revision 2 does not come up, and revision 3 returns.
-    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
-    play(&mut world, 10, &["b"]);
-    world.set_template(template("b"));
-    play(&mut world, 10, &["b"]);
-    world.set_template(template("c"));
-    play(&mut world, 60, &["b"]);
+    request(&mut world, ABORT, "3", 10, &["b"]);
+    declare(&mut world, "b", 10, &["b"]);
+    declare(&mut world, "c", 60, &["b"]);
     assert_eq!(sizes(&world), "1+3");
     assert_eq!(world.plan().why.to_string(), "waiting for pods of web-b: 0 of 1 available");
     // Its time begins with the sizes of the step, and then the rollout ends.

@@ -72,7 +72,7 @@ pub(crate) struct Played {
 pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> Played {
     let mut played = Played { path: vec![sizes(world)], ..Played::default() };
     for _ in 0..seconds {
-        world.now += SignedDuration::from_secs(1);
+        world.wait(1);
         let plan = world.plan();
         for planned in &plan.actions {
             world.act(&planned.action);
@@ -90,6 +90,24 @@ pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> Played {
         come_up(world, dead);
     }
     played
+}
+
+/// As [`play`], after another template is declared.
+pub(crate) fn declare(world: &mut World, image: &str, seconds: i64, dead: &[&str]) -> Played {
+    world.set_template(template(image));
+    play(world, seconds, dead)
+}
+
+/// As [`play`], after a change of R.
+pub(crate) fn scale(world: &mut World, replicas: i64, seconds: i64, dead: &[&str]) -> Played {
+    world.observed.workload.replicas = replicas;
+    play(world, seconds, dead)
+}
+
+/// As [`play`], after somebody annotates the Deployment.
+pub(crate) fn request(world: &mut World, key: &str, text: &str, seconds: i64, dead: &[&str]) -> Played {
+    world.observed.workload.annotations.insert(key.to_owned(), text.to_owned());
+    play(world, seconds, dead)
 }
 
 pub(crate) fn promote(world: &mut World, text: &str) {
@@ -130,8 +148,7 @@ fn a_rollout_waits_at_a_step_until_somebody_promotes_it() {
 fn a_rollout_waits_at_a_step_for_its_time() {
     let mut world = example();
     play(&mut world, 30, &[]);
-    promote(&mut world, "3/25%");
-    let played = play(&mut world, 30, &[]);
+    let played = request(&mut world, PROMOTE, "3/25%", 30, &[]);
     assert_eq!(played.path[1..], ["9+2", "8+2", "8+3", "7+3"]);
     assert_eq!((count(&played.events, "Promoted"), count(&played.events, "StepReached")), (1, 1));
     let known = step(&world).unwrap();
@@ -152,8 +169,7 @@ fn a_rollout_waits_at_a_step_for_its_time() {
 #[test]
 fn a_rollout_goes_on_to_the_end() {
     let mut world = example();
-    promote(&mut world, "3/50%");
-    let played = play(&mut world, 60, &[]);
+    let played = request(&mut world, PROMOTE, "3/50%", 60, &[]);
     assert_eq!(played.path[1..4], ["10+1", "9+1", "9+2"]);
     assert_eq!((played.path.last().unwrap().as_str(), count(&played.events, "StepReached")), ("0+10", 1));
     assert_eq!((world.kstatus(), step(&world)), (Kstatus::Current, None));
@@ -240,8 +256,7 @@ fn a_first_rollout_has_no_steps() {
     play(&mut world, 1, &["a"]);
     let name = named(&world, "a");
     assert_eq!(memory(&world, &name)["steps"], json!({}));
-    world.observed.workload.replicas = 20;
-    play(&mut world, 10, &[]);
+    scale(&mut world, 20, 10, &[]);
     assert_eq!(world.find(&name).size, 20);
 }
 
@@ -250,12 +265,10 @@ fn a_first_rollout_has_no_steps() {
 fn a_revision_that_is_good_has_no_steps_unless_it_is_to_have_them() {
     for good_skips_steps in [true, false] {
         let mut world = example();
-        promote(&mut world, "3/all");
-        play(&mut world, 60, &[]);
+        request(&mut world, PROMOTE, "3/all", 60, &[]);
         assert_eq!(sizes(&world), "0+10");
         world.observed.workload.good_skips_steps = good_skips_steps;
-        world.set_template(template("b"));
-        play(&mut world, 60, &[]);
+        declare(&mut world, "b", 60, &[]);
         assert_eq!(sizes(&world), if good_skips_steps { "10+0" } else { "1+9" });
     }
 }
@@ -263,15 +276,12 @@ fn a_revision_that_is_good_has_no_steps_unless_it_is_to_have_them() {
 #[test]
 fn a_revision_that_is_declared_again_begins_at_the_first_step() {
     let mut world = example();
-    promote(&mut world, "3/25%");
-    play(&mut world, 30, &[]);
+    request(&mut world, PROMOTE, "3/25%", 30, &[]);
     let name = named(&world, "c");
     assert_eq!(sizes(&world), "7+3");
-    world.set_template(template("d"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "d", 30, &[]);
     assert_eq!(sizes(&world), "9+0+1", "the good one is kept");
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     // Its promotion was one of revision 3.
     assert_eq!((sizes(&world).as_str(), world.find(&name).size), ("9+1+0", 1));
     let walk = memory(&world, &name);
@@ -282,12 +292,10 @@ fn a_revision_that_is_declared_again_begins_at_the_first_step() {
 #[test]
 fn a_revision_that_was_never_good_is_not_kept() {
     let mut world = example();
-    promote(&mut world, "3/25%");
-    play(&mut world, 30, &[]);
+    request(&mut world, PROMOTE, "3/25%", 30, &[]);
     let dead = ["c"];
     play(&mut world, 1, &dead);
-    world.set_template(template("d"));
-    let played = play(&mut world, 40, &dead);
+    let played = declare(&mut world, "d", 40, &dead);
     assert_eq!(played.path.last().unwrap(), "9+0+1", "{:?}", played.path);
     assert_eq!(world.observed.workload.status.available_replicas, 10);
 }
@@ -296,8 +304,7 @@ fn a_revision_that_was_never_good_is_not_kept() {
 #[test]
 fn scaling_at_a_step_keeps_its_share_and_adds_no_surge() {
     let mut world = stepped(20, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 60, &[]);
+    declare(&mut world, "c", 60, &[]);
     for (replicas, path) in [
         (19, &["14+6", "13+6"] as &[_]),
         (20, &["13+6", "14+6"]),
@@ -329,17 +336,13 @@ fn scaling_at_a_step_keeps_its_share_and_adds_no_surge() {
 #[test]
 fn a_pause_holds_the_step_and_its_sizes_follow_r() {
     let mut world = stepped(10, &["30%/600"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     world.observed.workload.paused = true;
     assert_eq!(play(&mut world, 30, &[]).path, ["7+3"]);
-    world.now += SignedDuration::from_secs(600);
-    world.observed.workload.replicas = 20;
-    assert_eq!(play(&mut world, 10, &[]).path, ["7+3", "14+3", "14+6"]);
-    world.observed.workload.replicas = 0;
-    play(&mut world, 10, &[]);
-    world.observed.workload.replicas = 10;
-    assert_eq!(play(&mut world, 10, &[]).path, ["0+0", "7+0", "7+3"]);
+    world.wait(600);
+    assert_eq!(scale(&mut world, 20, 10, &[]).path, ["7+3", "14+3", "14+6"]);
+    scale(&mut world, 0, 10, &[]);
+    assert_eq!(scale(&mut world, 10, 10, &[]).path, ["0+0", "7+0", "7+3"]);
     world.observed.workload.paused = false;
     play(&mut world, 2, &[]);
     let since = step(&world).unwrap().rest_start_time.unwrap();
@@ -351,19 +354,16 @@ fn a_pause_holds_the_step_and_its_sizes_follow_r() {
 #[test]
 fn the_time_of_a_step_begins_anew_after_a_break_but_not_after_a_change_of_r() {
     let mut world = stepped(10, &["30%/600"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
+    declare(&mut world, "c", 30, &[]);
     let since = |world: &World| step(world).and_then(|it| it.rest_start_time);
     let first = since(&world).unwrap();
     // Pods that a change of R starts are no break.
-    world.observed.workload.replicas = 20;
-    play(&mut world, 20, &[]);
+    scale(&mut world, 20, 20, &[]);
     assert_eq!((sizes(&world).as_str(), since(&world)), ("14+6", Some(first)));
     // One that was there is one.
     let name = named(&world, "c");
     world.find_mut(&name).status.available = 5;
-    let plan = world.plan();
-    world.apply(&plan);
+    world.proceed();
     assert_eq!((memory(&world, &name)["steps"]["reached"].clone(), since(&world)), (Value::Null, None));
     assert_eq!(says(&world, condition::PROGRESSING), ("True".to_owned(), "ReplicaSetUpdated".to_owned()));
     play(&mut world, 5, &[]);
@@ -371,11 +371,9 @@ fn the_time_of_a_step_begins_anew_after_a_break_but_not_after_a_change_of_r() {
     assert!(second > first);
     // Without replicas, the clock stands still.
     play(&mut world, 100, &[]);
-    world.observed.workload.replicas = 0;
-    play(&mut world, 5, &[]);
+    scale(&mut world, 0, 5, &[]);
     world.now += SignedDuration::from_hours(10);
-    world.observed.workload.replicas = 20;
-    assert_eq!(play(&mut world, 480, &[]).path.last().unwrap(), "14+6");
+    assert_eq!(scale(&mut world, 20, 480, &[]).path.last().unwrap(), "14+6");
     assert_eq!(play(&mut world, 80, &[]).path.last().unwrap(), "0+20");
 }
 
@@ -383,18 +381,14 @@ fn the_time_of_a_step_begins_anew_after_a_break_but_not_after_a_change_of_r() {
 #[test]
 fn with_one_replica_a_person_promotes_and_time_has_no_effect() {
     let mut world = stepped(1, &["25%/600", "50%/promoted", "75%/600"]);
-    world.set_template(template("c"));
-    let played = play(&mut world, 20, &[]);
+    let played = declare(&mut world, "c", 20, &[]);
     assert_eq!((played.path.last().unwrap().as_str(), count(&played.events, "StepReached")), ("1+0", 2));
     let text = reconciling(&world);
     assert!(text.contains("steps with waitSeconds alone do not wait"), "{text}");
-    promote(&mut world, "3/75%");
-    assert_eq!(play(&mut world, 20, &[]).path[1..], ["1+1", "0+1"]);
+    assert_eq!(request(&mut world, PROMOTE, "3/75%", 20, &[]).path[1..], ["1+1", "0+1"]);
     // A rollout that has begun continues.
     let mut world = stepped(10, &["30%/600"]);
-    world.set_template(template("c"));
-    play(&mut world, 60, &[]);
-    world.observed.workload.replicas = 1;
-    assert_eq!(play(&mut world, 480, &[]).path, ["7+3", "1+3", "1+0"]);
+    declare(&mut world, "c", 60, &[]);
+    assert_eq!(scale(&mut world, 1, 480, &[]).path, ["7+3", "1+3", "1+0"]);
     assert_eq!(play(&mut world, 120, &[]).path[1..], ["1+1", "0+1"]);
 }

@@ -5,14 +5,11 @@ use plan::intstr::IntOrPercent;
 use plan::keys::{condition, reason};
 use plan::{Action, Plan, Strategy};
 
-use crate::world::{Set, World, ours, set, template};
+use crate::world::{Set, World, created, ours, set, template, written};
 
 /// The reason of Progressing in the status that a plan writes.
 fn told(plan: &Plan) -> Option<String> {
-    plan.actions.iter().find_map(|planned| match &planned.action {
-        Action::WriteStatus(write) => Some(write.status.condition(condition::PROGRESSING)?.reason.clone()),
-        _ => None,
-    })
+    Some(written(plan)?.status.condition(condition::PROGRESSING)?.reason.clone())
 }
 
 /// One pod, which may be missing, is replaced by one of another template: a single reconcile creates the ReplicaSet and
@@ -35,7 +32,7 @@ fn replacing_one() -> World {
 /// A reconcile that writes no status.
 fn unreported_reconcile(world: &mut World) {
     let mut plan = world.plan();
-    assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::CreateReplicaSet(_))));
+    assert!(created(&plan).is_some());
     plan.actions.retain(|planned| !matches!(planned.action, Action::WriteStatus(_)));
     world.apply(&plan);
 }

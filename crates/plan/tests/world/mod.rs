@@ -1,21 +1,21 @@
 //! A Deployment and its ReplicaSets in memory, for tests: answers the planner's questions and
 //! carries its plans out. Statuses of ReplicaSets stay as they are.
 
-#![allow(dead_code, unused_imports, reason = "every test takes of it what it needs")]
 mod apply;
 mod kstatus;
 mod render;
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use plan::intstr::IntOrPercent;
 use plan::keys::{CHANGE_CAUSE, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REVISION};
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, Template, digest};
 use plan::{
-    Answers, Ask, Authors, DryRun, Flavour, Map, Observed, Options, Outline, OwnerChange, Pace, Plan, Pod,
-    ReplicaSet, SetStatus, Status, Step, Strategy, TemplateSummary, Workload,
+    Action, Answers, Ask, Authors, DryRun, Flavour, Map, NewReplicaSet, Observed, Options, Outline,
+    OwnerChange, Pace, Plan, Pod, ReplicaSet, SetFailure, SetStatus, Status, StatusWrite, Step, Strategy,
+    TemplateSummary, Workload,
 };
 use serde_json::{Value, json};
 
@@ -123,6 +123,28 @@ pub(crate) fn selector() -> LabelSelector {
 /// A world of rollwright.dev.
 pub(crate) fn ours() -> World {
     world(Flavour::Rollwright)
+}
+
+/// The status that a plan writes.
+pub(crate) fn written(plan: &Plan) -> Option<&StatusWrite> {
+    plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::WriteStatus(write) => Some(&**write),
+        _ => None,
+    })
+}
+
+/// The ReplicaSet that a plan creates, and its place among the actions.
+pub(crate) fn created(plan: &Plan) -> Option<(usize, &NewReplicaSet)> {
+    plan.actions.iter().enumerate().find_map(|(index, planned)| match &planned.action {
+        Action::CreateReplicaSet(new) => Some((index, &**new)),
+        _ => None,
+    })
+}
+
+/// The server refuses pods of a ReplicaSet.
+pub(crate) fn refusal(message: &str) -> Option<SetFailure> {
+    let [status, reason, message] = ["True", "FailedCreate", message].map(str::to_owned);
+    Some(SetFailure { status, reason, message, last_transition_time: None })
 }
 
 /// A ReplicaSet for [`World::with`].
@@ -259,6 +281,11 @@ impl World {
         self.observed.workload.annotations.get(CHANGE_CAUSE).map(String::as_str)
     }
 
+    /// Lets time pass.
+    pub(crate) fn wait(&mut self, seconds: i64) {
+        self.now += SignedDuration::from_secs(seconds);
+    }
+
     pub(crate) fn next_version(&mut self) -> String {
         self.version += 1;
         self.version.to_string()
@@ -292,7 +319,14 @@ impl World {
         panic!("no plan after 12 steps: {:?}", self.step());
     }
 
-    /// One reconcile, carried out. Returns what happened, line by line.
+    /// One reconcile, carried out. Returns its plan.
+    pub(crate) fn proceed(&mut self) -> Plan {
+        let plan = self.plan();
+        self.apply(&plan);
+        plan
+    }
+
+    /// The same; returns what happened, line by line.
     pub(crate) fn reconcile(&mut self) -> Vec<String> {
         let mut log = Vec::new();
         // Rendering takes more time than planning: only who reads it pays for it.

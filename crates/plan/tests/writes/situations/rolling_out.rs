@@ -2,10 +2,10 @@
 
 use jiff::SignedDuration;
 use plan::keys::reason;
-use plan::{Flavour, Pod, SetFailure, Strategy};
+use plan::{Flavour, Pod, Strategy};
 
 use super::{complete, fresh, half_way, known, old, progressing, set_of, with_idle};
-use crate::world::{World, fingerprint};
+use crate::world::{World, fingerprint, refusal};
 use crate::writes::Situation;
 
 pub(super) fn all() -> Vec<Situation> {
@@ -140,17 +140,12 @@ fn ending() -> Vec<Situation> {
         ("the deadline passed", |flavour| {
             let mut world = unhealthy(half_way(flavour, 8, 5), "web-a", 0);
             world.settle(5);
-            world.now += SignedDuration::from_secs(700);
+            world.wait(700);
             world
         }),
         ("the new set cannot make its pods", |flavour| {
             let mut world = unhealthy(half_way(flavour, 8, 5), "web-a", 0);
-            world.find_mut("web-a").status.failure = Some(SetFailure {
-                status: "True".to_owned(),
-                reason: "FailedCreate".to_owned(),
-                message: "quota".to_owned(),
-                last_transition_time: None,
-            });
+            world.find_mut("web-a").status.failure = refusal("quota");
             world
         }),
         ("no deadline any more", |flavour| {
