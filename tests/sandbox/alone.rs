@@ -86,7 +86,7 @@ async fn a_server_that_cannot_be_verified() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{told}");
     assert!(
-        told.contains("error: the server https://127.0.0.1:1/ cannot be verified")
+        told.contains("error: the server https://127.0.0.1:1 cannot be verified")
             && told.contains("certificate-authority-data"),
         "{told}"
     );

@@ -30,14 +30,14 @@ fn a_write_is_waited_for_until_its_kind_shows_it() {
 #[test]
 fn what_no_cache_will_show_is_not_waited_for() {
     let writes: [fn(&mut Ledger, Instant); 3] = [
-        // It changed nothing.
+        // The request changed nothing.
         |ledger, now| {
             ledger.wrote_workload("10", now);
             ledger.wrote_set("11", now);
         },
         // Its version is no number.
         |ledger, now| ledger.wrote_set("blue", now),
-        // It was not carried out.
+        // The request was not carried out.
         |ledger, now| {
             ledger.doubts("web-2", now);
             ledger.settled("web-2", None, now);

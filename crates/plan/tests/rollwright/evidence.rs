@@ -48,7 +48,7 @@ fn restarts(world: &World, age: i64, count: i64) -> Restarts {
     Restarts { created: world.now - SignedDuration::from_secs(age), count, last: Some(world.now) }
 }
 
-/// Somebody reads one pod of revision 3, of this age and with so many restarts.
+/// Somebody reads one pod of revision 3, of this age and this number of restarts.
 pub(crate) fn restart(world: &mut World, age: i64, count: i64) {
     let pod = restarts(world, age, count);
     read(world, &[pod], &[]);
