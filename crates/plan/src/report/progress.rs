@@ -57,8 +57,11 @@ pub(crate) fn estimated(decisions: &Decisions<'_>, old: &Status, new: &Status) -
 /// S9.14: whether the report names a ReplicaSet while the declared one does not exist yet, because under Recreate old pods
 /// end first (rollwright.dev).
 fn is_about_another(decisions: &Decisions<'_>, known: &Condition) -> bool {
-    let names_a_set = ["ReplicaSet \"", "replica set \""].iter().any(|text| known.message.contains(text));
-    names_a_set && decisions.declared_name().is_none() && decisions.view.observed.flavour.has_status_extras()
+    let names_a_set = || ["ReplicaSet \"", "replica set \""].iter().any(|text| known.message.contains(text));
+    // To search a text costs the most.
+    decisions.view.observed.flavour.has_status_extras()
+        && decisions.declared_name().is_none()
+        && names_a_set()
 }
 
 /// When to look whether the deadline has passed (S9.15). What is pinned does not become late (FP-11), nor what was
