@@ -10,7 +10,7 @@ use crate::cluster::{Cluster, Deployment, FLAVOURS, resource};
 use crate::completion::{Kind, Line};
 use crate::failure::Failure;
 use crate::history::revisions;
-use crate::reach::kubeconfig;
+use crate::reach::kubeconfig::{self, Part};
 use crate::{containers, goal, name};
 
 type Candidate = (String, String);
@@ -22,9 +22,9 @@ pub(crate) async fn candidates(line: &Line, kind: Kind) -> Result<Vec<Candidate>
     let arguments = Arguments::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?;
     let connection = &arguments.connection;
     match kind {
-        Kind::Context => of_kubeconfig(connection, "context"),
-        Kind::Cluster => of_kubeconfig(connection, "cluster"),
-        Kind::User => of_kubeconfig(connection, "user"),
+        Kind::Context => of_kubeconfig(connection, Part::Context),
+        Kind::Cluster => of_kubeconfig(connection, Part::Cluster),
+        Kind::User => of_kubeconfig(connection, Part::User),
         Kind::Namespace => namespaces(&Cluster::connect(connection).await?).await,
         Kind::Deployment => deployments(&Cluster::connect(connection).await?, &line.names).await,
         Kind::Image | Kind::Container | Kind::Revision | Kind::Step => {
@@ -36,9 +36,9 @@ pub(crate) async fn candidates(line: &Line, kind: Kind) -> Result<Vec<Candidate>
     }
 }
 
-fn of_kubeconfig(connection: &Connection, kind: &str) -> Result<Vec<Candidate>, Failure> {
+fn of_kubeconfig(connection: &Connection, part: Part) -> Result<Vec<Candidate>, Failure> {
     let source = kubeconfig::read(connection.kubeconfig.as_deref())?;
-    Ok(source.names(kind).into_iter().map(|name| (name.to_owned(), String::new())).collect())
+    Ok(source.names(part).into_iter().map(|name| (name.to_owned(), String::new())).collect())
 }
 
 async fn namespaces(cluster: &Cluster) -> Result<Vec<Candidate>, Failure> {

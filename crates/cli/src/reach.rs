@@ -62,10 +62,10 @@ pub(crate) async fn reach(connection: &Connection) -> Result<Reached, Failure> {
     };
     let server = place.to_string();
     let inner = client(config, &used).await?;
-    let is_logged = connection.verbosity >= REQUESTS;
-    let patience = Patience::new(inner, Arc::new(place), connection.request_timeout);
+    let mut patience = Patience::new(inner, Arc::new(place), connection.request_timeout);
+    patience.is_logged = connection.verbosity >= REQUESTS;
     let contact = patience.contact.clone();
-    let service = tower::service_fn(move |request| patience.clone().send(request, is_logged));
+    let service = tower::service_fn(move |request| patience.clone().send(request));
     let client = Client::new(service, namespace.clone());
     Ok(Reached { client, namespace, server, contact })
 }

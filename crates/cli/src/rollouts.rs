@@ -31,11 +31,11 @@ pub(crate) fn left_behind(status: &DeploymentStatus, revision: &Revision) -> Str
     };
     let is = |outcome: Outcome| its.outcome.as_deref() == Some(outcome.as_str());
     if is(Outcome::Failed) {
-        clean(&format!(", which failed ({})", its.reason.as_deref().unwrap_or("nobody knows why")))
+        clean(&format!(", which failed ({})", its.reason.as_deref().unwrap_or("for an unknown reason")))
     } else if is(Outcome::Cancelled) {
         ", which was cancelled before its end".to_owned()
     } else if all.iter().any(|it| is_away(&it)) {
-        ", which an earlier rollback left".to_owned()
+        ", which was rolled back before".to_owned()
     } else {
         String::new()
     }
@@ -210,7 +210,7 @@ mod tests {
         let left = |status: &DeploymentStatus| {
             revisions.iter().map(|it| left_behind(status, it)).collect::<Vec<_>>()
         };
-        assert_eq!(left(&status), [", which an earlier rollback left", ", which failed (ImagePull)", ""]);
+        assert_eq!(left(&status), [", which was rolled back before", ", which failed (ImagePull)", ""]);
         status.rollout = None;
         assert_eq!(left(&status)[0], "");
         assert_eq!(left(&status)[2], ", which was cancelled before its end");

@@ -20,6 +20,25 @@ pub(crate) struct Source {
     pub(super) files: String,
 }
 
+/// What a kubeconfig has several of, each with a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part {
+    Context,
+    Cluster,
+    User,
+}
+
+impl Part {
+    /// As the flag is called that chooses one.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Cluster => "cluster",
+            Self::User => "user",
+        }
+    }
+}
+
 /// Reads the file that was named, or else those of `$KUBECONFIG` or the default one, as far as they exist.
 pub(crate) fn read(named: Option<&Path>) -> Result<Source, Failure> {
     match named {
@@ -62,21 +81,21 @@ impl Source {
         let given = |flag: &Option<String>| flag.clone().filter(|name| !name.is_empty());
         let wanted = given(&connection.context);
         if let Some(wanted) = &wanted {
-            self.known("context", wanted)?;
+            self.known(Part::Context, wanted)?;
         }
         let context_name = wanted.or_else(|| given(&self.kubeconfig.current_context));
         let mut context = self.context(context_name.as_deref())?;
         if let Some(cluster) = given(&connection.cluster) {
-            self.known("cluster", &cluster)?;
+            self.known(Part::Cluster, &cluster)?;
             context.cluster = cluster;
         }
         if let Some(user) = given(&connection.user) {
-            self.known("user", &user)?;
+            self.known(Part::User, &user)?;
             context.user = Some(user);
         }
         let mut cluster = self.cluster(context_name.as_deref(), &context, connection)?;
         let user = context.user.clone().filter(|name| !name.is_empty());
-        let is_unknown = |user: &&str| connection.token.is_none() && !self.names("user").contains(user);
+        let is_unknown = |user: &&str| connection.token.is_none() && !self.names(Part::User).contains(user);
         if let Some(user) = user.as_deref().filter(is_unknown) {
             let context = context_name.as_deref().unwrap_or_default();
             return Err(Failure::Config(format!(
@@ -97,20 +116,21 @@ impl Source {
     }
 
     /// The names of its contexts, clusters, or users.
-    pub(crate) fn names(&self, kind: &str) -> Vec<&str> {
+    pub(crate) fn names(&self, part: Part) -> Vec<&str> {
         let Kubeconfig { contexts, clusters, auth_infos, .. } = &self.kubeconfig;
-        match kind {
-            "cluster" => clusters.iter().map(|it| it.name.as_str()).collect(),
-            "user" => auth_infos.iter().map(|it| it.name.as_str()).collect(),
-            _ => contexts.iter().map(|it| it.name.as_str()).collect(),
+        match part {
+            Part::Context => contexts.iter().map(|it| it.name.as_str()).collect(),
+            Part::Cluster => clusters.iter().map(|it| it.name.as_str()).collect(),
+            Part::User => auth_infos.iter().map(|it| it.name.as_str()).collect(),
         }
     }
 
     /// Refuses a name that a flag gave and the kubeconfig does not have.
-    fn known(&self, kind: &str, wanted: &str) -> Result<(), Failure> {
-        if self.names(kind).contains(&wanted) {
+    fn known(&self, part: Part, wanted: &str) -> Result<(), Failure> {
+        if self.names(part).contains(&wanted) {
             return Ok(());
         }
+        let kind = part.word();
         Err(Failure::Usage(format!(
             "--{kind} {wanted}: the kubeconfig {} has no {kind} of this name; kubectl config get-{kind}s lists \
              what it has",
@@ -198,7 +218,7 @@ mod tests {
         let list = format!("/nowhere/x:{}::{}:/nowhere/y", first.path(), second.path());
         let source = merged(&paths(Some(list.as_ref()))).expect("a kubeconfig");
         assert_eq!(
-            (source.names("context"), source.kubeconfig.current_context.as_deref()),
+            (source.names(Part::Context), source.kubeconfig.current_context.as_deref()),
             (vec!["one", "two"], Some("one"))
         );
         let none = merged(&paths(Some("/nowhere/x:/nowhere/y".as_ref()))).expect("an empty kubeconfig");

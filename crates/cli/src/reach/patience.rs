@@ -40,6 +40,8 @@ pub(super) struct Patience {
     limit: Option<Duration>,
     told: Arc<Mutex<Option<Instant>>>,
     pub(super) contact: Contact,
+    /// Whether each request is printed.
+    pub(super) is_logged: bool,
 }
 
 /// What a request is for.
@@ -103,15 +105,11 @@ impl Limit {
 
 impl Patience {
     pub(super) fn new(client: Client, place: Arc<Place>, limit: Option<Duration>) -> Self {
-        Self { client, place, limit, told: Arc::default(), contact: Contact::default() }
+        Self { client, place, limit, told: Arc::default(), contact: Contact::default(), is_logged: false }
     }
 
     /// Sends a request, again if need be and if that is safe. A log has it on standard error, as kubectl prints it.
-    pub(super) async fn send(
-        self,
-        request: Request<Body>,
-        is_logged: bool,
-    ) -> Result<Response<Body>, Unserved> {
+    pub(super) async fn send(self, request: Request<Body>) -> Result<Response<Body>, Unserved> {
         // The client ends some paths with a `?` and no query.
         let path = request.uri().to_string();
         let asked = format!("{} {}{}", request.method(), self.place.server, path.trim_end_matches('?'));
@@ -119,7 +117,7 @@ impl Patience {
         self.contact.asks();
         let answer = self.send_patiently(request).await;
         self.contact.ends(answer.is_ok());
-        if is_logged {
+        if self.is_logged {
             let outcome = match &answer {
                 Ok(answer) => answer.status().to_string(),
                 Err(error) => format!("failed ({error})"),

@@ -45,7 +45,7 @@ fn overloaded(after: Duration, header: &'static str, tries: Arc<AtomicU32>) -> C
 async fn asked(patience: Patience, method: &str, path: &str) -> (Duration, Answer) {
     let begun = Instant::now();
     let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
-    let answer = patience.send(request, false).await;
+    let answer = patience.send(request).await;
     (begun.elapsed(), answer)
 }
 
