@@ -33,7 +33,7 @@ async fn invalid_manifests(talk: &mut Talk<'_>) {
 }
 
 /// A table without its ages.
-async fn table(talk: &mut Talk<'_>, arguments: &[&str]) {
+pub(crate) async fn table(talk: &mut Talk<'_>, arguments: &[&str]) {
     let tool = talk.server.kubectl.in_namespace(&talk.namespace);
     let output = tool.run(arguments).await.unwrap();
     let mut lines = output.lines();
@@ -46,7 +46,7 @@ async fn table(talk: &mut Talk<'_>, arguments: &[&str]) {
     for line in lines {
         let cells = words(line);
         let kept = names.iter().zip(&cells).filter(|(name, _)| {
-            !matches!(name.as_str(), "AGE" | "LAST SEEN" | "FIRST SEEN" | "CREATED AT" | "IP")
+            !matches!(name.as_str(), "AGE" | "LAST SEEN" | "FIRST SEEN" | "CREATED AT" | "DURATION" | "IP")
         });
         let kept: Vec<_> = kept.map(|(_, cell)| cell.replace(&talk.namespace, "NS")).collect();
         talk.note(&format!("{kept:?}"));

@@ -4,11 +4,12 @@
 //! compared line by line, after names of chance (uids, versions, times) have been replaced by the order in which they
 //! appeared. So what a scenario checks is all that the real server answers, and nothing is expected by hand.
 //!
-//! Both servers have a ReplicaSet controller, a garbage collector and fake kubelets, and no
+//! Both servers have controllers of ReplicaSets and Jobs, a garbage collector and fake kubelets, and no
 //! Deployment controller.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed step is a failed test")]
 
+mod jobs;
 mod kubectl;
 mod life;
 mod reading;
@@ -27,8 +28,10 @@ use talk::Scenario;
 fn main() {
     let arguments = Arguments::from_args();
     let runtime = Arc::new(Runtime::new().unwrap());
-    let scenarios: Vec<Scenario> =
-        [life::all(), reading::all(), writing::all(), kubectl::all()].into_iter().flatten().collect();
+    let scenarios: Vec<Scenario> = [jobs::all(), life::all(), reading::all(), writing::all(), kubectl::all()]
+        .into_iter()
+        .flatten()
+        .collect();
     let servers = if arguments.list { None } else { Some(Arc::new(runtime.block_on(Servers::start()))) };
     let trials = scenarios.into_iter().map(|scenario| {
         let (servers, runtime) = (servers.clone(), runtime.clone());

@@ -111,6 +111,11 @@ impl Talk<'_> {
         self.send("PATCH", path, "application/merge-patch+json", body.to_string()).await.1
     }
 
+    /// Asks for a deletion, and does not keep the answer.
+    pub(crate) async fn delete_unseen(&self, path: &str, options: &Value) -> Value {
+        self.send("DELETE", path, "application/json", options.to_string()).await.1
+    }
+
     pub(crate) async fn ask_as(
         &mut self,
         method: &str,
@@ -128,11 +133,17 @@ impl Talk<'_> {
 
     /// Waits for an answer that will do, and keeps that one.
     pub(crate) async fn until(&mut self, path: &str, is_enough: impl Fn(&Value) -> bool) -> Value {
+        self.until_unseen(path, is_enough).await;
+        self.ask("GET", path, &Value::Null).await
+    }
+
+    /// The same, without keeping it.
+    pub(crate) async fn until_unseen(&self, path: &str, is_enough: impl Fn(&Value) -> bool) -> Value {
         let begin = Instant::now();
         loop {
             let (_, answer) = self.send("GET", path, "application/json", String::new()).await;
             if is_enough(&answer) || begin.elapsed() > DEADLINE {
-                return self.ask("GET", path, &Value::Null).await;
+                return answer;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

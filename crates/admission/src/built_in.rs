@@ -1,4 +1,4 @@
-//! The built-in kinds that an in-memory cluster serves: `ReplicaSet` and Pod, with the checks that an operator of
+//! Built-in kinds that an in-memory cluster serves: `ReplicaSet` and Pod, with the checks that an operator of
 //! Deployments can run into.
 //!
 //! Of a pod spec, they check what `pod_spec.rs` names, and of its metadata the labels.
@@ -104,10 +104,10 @@ fn replica_set_spec(set: &Value, found: &mut Vec<Cause>) {
         }
         Some(true) => {}
     }
-    pod_template(template, found);
+    pod_template_of_set(template, found);
 }
 
-fn pod_template(template: &Value, found: &mut Vec<Cause>) {
+pub(crate) fn pod_template(template: &Value, found: &mut Vec<Cause>) {
     let metadata = at(template, "/metadata");
     metadata::labels(metadata.get("labels"), "spec.template.labels", found);
     metadata::annotations(metadata.get("annotations"), "spec.template.annotations", found);
@@ -117,6 +117,11 @@ fn pod_template(template: &Value, found: &mut Vec<Cause>) {
         let why = "ephemeral containers not allowed in pod template";
         found.push(Cause::forbidden("spec.template.spec.ephemeralContainers", why));
     }
+}
+
+fn pod_template_of_set(template: &Value, found: &mut Vec<Cause>) {
+    pod_template(template, found);
+    let spec = at(template, "/spec");
     let policy = at(spec, "/restartPolicy");
     if policy.as_str() != Some("Always") {
         let supported = ["Always".to_owned()];
@@ -128,7 +133,7 @@ fn pod_template(template: &Value, found: &mut Vec<Cause>) {
     }
 }
 
-fn not_negative(value: i64, field: &str, found: &mut Vec<Cause>) {
+pub(crate) fn not_negative(value: i64, field: &str, found: &mut Vec<Cause>) {
     if value < 0 {
         found.push(Cause::invalid(field, &json!(value), "must be greater than or equal to 0"));
     }

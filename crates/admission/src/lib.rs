@@ -50,6 +50,7 @@ mod correlate;
 mod crd;
 mod format;
 mod go_text;
+pub mod job;
 pub mod lint;
 mod lists;
 pub mod metadata;

@@ -11,9 +11,11 @@ use crate::process::Launch;
 
 /// Controllers that Rollwright and its tests rely on. The built-in
 /// deployment controller is not among them: only a comparison needs it.
-const CONTROLLERS: [&str; 9] = [
+const CONTROLLERS: [&str; 11] = [
     "replicaset-controller",
     "replicationcontroller-controller",
+    "job-controller",
+    "ttl-after-finished-controller",
     "garbage-collector-controller",
     "namespace-controller",
     "resourcequota-controller",

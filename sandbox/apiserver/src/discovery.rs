@@ -10,8 +10,15 @@ use crate::member::put;
 pub(crate) const VERSION: &str = world::KUBERNETES;
 
 /// Groups, in the order in which clients prefer them; the core group is not among them.
-const GROUPS: [&str; 6] =
-    ["apps", "autoscaling", "policy", "coordination.k8s.io", "apiextensions.k8s.io", "rollwright.dev"];
+const GROUPS: [&str; 7] = [
+    "apps",
+    "autoscaling",
+    "batch",
+    "policy",
+    "coordination.k8s.io",
+    "apiextensions.k8s.io",
+    "rollwright.dev",
+];
 
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// The same as the server of custom kinds puts them.
@@ -48,6 +55,7 @@ fn names(store: &Store, resource: Resource) -> Names {
         Resource::Nodes => (&["no"], &[]),
         Resource::ResourceQuotas => (&["quota"], &[]),
         Resource::HorizontalPodAutoscalers => (&["hpa"], &["all"]),
+        Resource::Jobs => (&[], &["all"]),
         Resource::PodDisruptionBudgets => (&["pdb"], &[]),
         Resource::CustomResourceDefinitions => (&["crd", "crds"], &["api-extensions"]),
         _ => (&[], &[]),

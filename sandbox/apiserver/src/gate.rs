@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use admission::{Crd, FieldValidation, built_in, metadata};
+use admission::{Crd, FieldValidation, built_in, job, metadata};
 use serde_json::json;
 use world::{Admission, Object, Operation, Refused, Request, Resource, Store, Subresource};
 
@@ -167,7 +167,7 @@ impl Admission for Gate {
     }
 }
 
-/// Validates a built-in kind: ReplicaSets and new pods as far as `admission` knows them, of others
+/// Validates a built-in kind: ReplicaSets, Jobs and new pods as far as `admission` knows them, of others
 /// the metadata.
 fn validate(request: &Request<'_>, object: &Object) -> Result<(), Refused> {
     let new = object.to_value();
@@ -179,6 +179,8 @@ fn validate(request: &Request<'_>, object: &Object) -> Result<(), Refused> {
         }
         (Resource::ReplicaSets, _, Some(old)) => built_in::replica_set_on_update(&new, old),
         (Resource::Pods, _, None) => built_in::pod_on_create(&new),
+        (Resource::Jobs, _, None) => job::on_create(&new),
+        (Resource::Jobs, Subresource::Main, Some(old)) => job::on_update(&new, old),
         (_, _, None) => metadata::on_create(&new),
         (_, _, Some(old)) => metadata::on_update(&new, old),
     };

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use crate::chance::{Chance, First};
 use crate::garbage_collector::GarbageCollector;
+use crate::job_controller::JobController;
 use crate::kubelet::{Conventions, Kubelets, Policy, homeless};
 use crate::log::Expired;
 use crate::replica_set_controller::ReplicaSetController;
@@ -58,6 +59,7 @@ impl Due {
 /// The controllers and kubelets of a cluster, and when each has to look again.
 pub struct Controllers {
     sets: ReplicaSetController,
+    jobs: JobController,
     kubelets: Kubelets,
     collector: GarbageCollector,
     policy: Box<dyn Policy + Send>,
@@ -80,6 +82,7 @@ impl Controllers {
     pub fn new(policy: Box<dyn Policy + Send>, chance: Box<dyn Chance + Send>) -> Self {
         Self {
             sets: ReplicaSetController::new(),
+            jobs: JobController::new(),
             kubelets: Kubelets::new(&[NODE_NAME]),
             collector: GarbageCollector::new(),
             policy,
@@ -137,6 +140,7 @@ impl Controllers {
         while let Some(key) = self.due.pop(store.now()) {
             match key.resource {
                 Resource::ReplicaSets => self.step_set(store, &key),
+                Resource::Jobs => self.step_job(store, &key),
                 _ => _ = self.pods.insert(key),
             }
         }
@@ -144,6 +148,9 @@ impl Controllers {
             self.catch_up(store);
             while let Some(key) = self.sets.next_changed() {
                 self.step_set(store, &key);
+            }
+            while let Some(key) = self.jobs.next_changed() {
+                self.step_job(store, &key);
             }
             while let Some(key) = self.pods.pop_first() {
                 self.step_pod(store, &key);
@@ -172,6 +179,13 @@ impl Controllers {
         }
     }
 
+    fn step_job(&mut self, store: &mut Store, key: &Key) {
+        let step = self.jobs.step(store, key);
+        if key.resource == Resource::Jobs {
+            self.due.set(key, step.again);
+        }
+    }
+
     fn step_pod(&mut self, store: &mut Store, key: &Key) {
         let step = self.kubelets.step(store, key, &mut *self.policy);
         self.due.set(key, step.again);
@@ -184,6 +198,7 @@ impl Controllers {
         }
         if self.read(store, through).is_err() {
             self.sets.relist(store);
+            self.jobs.relist(store);
             self.collector.relist(store);
             self.pods.extend(store.list(Resource::Pods, None).map(Key::of));
         }
@@ -200,6 +215,7 @@ impl Controllers {
         }
         self.sets.observe_sets(store, through)?;
         self.sets.observe_pods(store, through)?;
+        self.jobs.observe(store, through)?;
         self.collector.observe(store, through)
     }
 }

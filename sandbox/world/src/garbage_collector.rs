@@ -257,7 +257,8 @@ fn empty(store: &mut Store, namespace: &Object) -> Result<(), Refused> {
         .collect();
     for (key, is_deleting) in &inside {
         if !is_deleting {
-            or_gone(store.delete(key, &Deletion::default()))?;
+            let deletion = Deletion { propagation: Some(Propagation::Background), ..Deletion::default() };
+            or_gone(store.delete(key, &deletion))?;
         }
     }
     let is_empty = inside.iter().all(|(key, _)| store.get(key).is_none());

@@ -5,7 +5,7 @@
 
 mod annotations;
 mod course;
-mod event;
+pub(crate) mod event;
 mod life;
 mod nodes;
 pub(crate) mod status;
@@ -26,7 +26,10 @@ use crate::write::{Deletion, Mode, Preconditions, Subresource};
 use life::after;
 use status::{Shape, node_in};
 
-pub use annotations::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
+pub use annotations::{
+    ENDS_AFTER_MS, EXIT_CODE, LAST_WORDS, NEVER, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS,
+    UNREADY_AFTER_MS, WAITS,
+};
 pub use course::{Conventions, Course, Fate, Policy};
 pub use life::{Life, Next};
 pub use status::Shown;

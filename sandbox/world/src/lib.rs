@@ -14,6 +14,7 @@ mod chance;
 mod cluster;
 mod garbage_collector;
 mod informer;
+mod job_controller;
 mod kubelet;
 mod log;
 mod metadata;
@@ -37,9 +38,10 @@ pub use chance::{Chance, First};
 pub use cluster::{Cluster, Controllers, NODE_NAME};
 pub use garbage_collector::GarbageCollector;
 pub use informer::Informer;
+pub use job_controller::{JobController, JobStep};
 pub use kubelet::{
-    Conventions, Course, Fate, Kubelets, LAST_WORDS, Life, NEVER_READY, Next, PodStep, Policy,
-    READY_AFTER_MS, Shown, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS,
+    Conventions, Course, ENDS_AFTER_MS, EXIT_CODE, Fate, Kubelets, LAST_WORDS, Life, NEVER, NEVER_READY,
+    Next, PodStep, Policy, READY_AFTER_MS, Shown, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS,
 };
 pub use log::{Change, ChangeKind, Expired};
 pub use metadata::Metadata;

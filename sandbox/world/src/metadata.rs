@@ -34,8 +34,8 @@ pub(crate) struct Facts {
 #[derive(Debug)]
 pub(crate) struct Controller {
     pub(crate) uid: Option<String>,
-    /// The ReplicaSet that it names, if it names one.
-    pub(crate) set: Option<Key>,
+    /// The ReplicaSet or Job that it names, if it names one.
+    pub(crate) key: Option<Key>,
 }
 
 impl Facts {
@@ -57,10 +57,10 @@ impl Facts {
 impl Controller {
     fn read(owner: &Value, namespace: &str) -> Self {
         let text = |field: &str| owner.get(field).and_then(Value::as_str);
-        let is_set = text("kind") == Some(Resource::ReplicaSets.kind());
-        let set =
-            is_set.then(|| Key::new(Resource::ReplicaSets, namespace, text("name").unwrap_or_default()));
-        Self { uid: text("uid").map(str::to_owned), set }
+        let kinds = [Resource::ReplicaSets, Resource::Jobs].into_iter();
+        let resource = kinds.into_iter().find(|resource| text("kind") == Some(resource.kind()));
+        let key = resource.map(|resource| Key::new(resource, namespace, text("name").unwrap_or_default()));
+        Self { uid: text("uid").map(str::to_owned), key }
     }
 }
 

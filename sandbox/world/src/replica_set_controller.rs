@@ -4,7 +4,7 @@
 //! acts on a cache that does not show its own last writes yet (S9.22). So, however old the caches are, it
 //! creates no pod twice.
 
-mod pods;
+pub(crate) mod pods;
 mod status;
 mod victims;
 
@@ -267,7 +267,8 @@ impl ReplicaSetController {
 
 /// The ReplicaSet that controls a pod, by the name that the pod knows it by.
 fn set_of(pod: &Object) -> Option<&Key> {
-    pod.metadata.facts().controller.as_ref()?.set.as_ref()
+    let key = pod.metadata.facts().controller.as_ref()?.key.as_ref();
+    key.filter(|key| key.resource == Resource::ReplicaSets)
 }
 
 fn note(changed: &mut BTreeSet<Key>, set: Option<&Key>) {

@@ -36,11 +36,13 @@ pub enum Resource {
     HorizontalPodAutoscalers,
     /// PodDisruptionBudgets. Nothing is evicted.
     PodDisruptionBudgets,
+    /// `batch/v1` Jobs.
+    Jobs,
 }
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Deployments,
         Self::AppsDeployments,
         Self::ReplicaSets,
@@ -56,6 +58,7 @@ impl Resource {
         Self::ResourceQuotas,
         Self::HorizontalPodAutoscalers,
         Self::PodDisruptionBudgets,
+        Self::Jobs,
     ];
 
     /// The API group; empty for the core group.
@@ -68,6 +71,7 @@ impl Resource {
             Self::CustomResourceDefinitions => "apiextensions.k8s.io",
             Self::HorizontalPodAutoscalers => AUTOSCALING,
             Self::PodDisruptionBudgets => "policy",
+            Self::Jobs => "batch",
             _ => "",
         }
     }
@@ -105,6 +109,7 @@ impl Resource {
             Self::ResourceQuotas => "ResourceQuota",
             Self::HorizontalPodAutoscalers => "HorizontalPodAutoscaler",
             Self::PodDisruptionBudgets => "PodDisruptionBudget",
+            Self::Jobs => "Job",
         }
     }
 
@@ -126,6 +131,7 @@ impl Resource {
             Self::ResourceQuotas => "resourcequotas",
             Self::HorizontalPodAutoscalers => "horizontalpodautoscalers",
             Self::PodDisruptionBudgets => "poddisruptionbudgets",
+            Self::Jobs => "jobs",
         }
     }
 
@@ -160,6 +166,7 @@ impl Resource {
                 | Self::ResourceQuotas
                 | Self::HorizontalPodAutoscalers
                 | Self::PodDisruptionBudgets
+                | Self::Jobs
         )
     }
 
@@ -179,6 +186,7 @@ impl Resource {
                 | Self::ReplicaSets
                 | Self::CustomResourceDefinitions
                 | Self::PodDisruptionBudgets
+                | Self::Jobs
         )
     }
 

@@ -187,7 +187,7 @@ fn first_status(resource: Resource, sent: &Value) -> Value {
     match resource {
         // The default of Rollwright's CustomResourceDefinition: not observed yet.
         Resource::Deployments => json!({ "observedGeneration": -1 }),
-        Resource::AppsDeployments => json!({}),
+        Resource::AppsDeployments | Resource::Jobs => json!({}),
         Resource::ReplicaSets => json!({ "replicas": 0 }),
         Resource::Namespaces => json!({ "phase": "Active" }),
         _ => sent.clone(),

@@ -5,5 +5,6 @@
 mod admission;
 mod controllers;
 mod garbage_collector;
+mod jobs;
 mod replica_set_controller;
 mod store;

@@ -74,6 +74,7 @@ impl Printer {
         let columns = match self.resource {
             Resource::Pods => &pod::COLUMNS[..],
             Resource::ReplicaSets => &workload::REPLICA_SET[..],
+            Resource::Jobs => &workload::JOB[..],
             Resource::AppsDeployments | Resource::Deployments => &workload::DEPLOYMENT[..],
             Resource::Events => &event::COLUMNS[..],
             Resource::Nodes => &node::COLUMNS[..],
@@ -96,6 +97,7 @@ impl Printer {
             None => match self.resource {
                 Resource::Pods => pod::cells(object, now),
                 Resource::ReplicaSets => workload::replica_set(object, now),
+                Resource::Jobs => workload::job(object, now),
                 Resource::AppsDeployments | Resource::Deployments => workload::deployment(object, now),
                 Resource::Events => event::cells(object, now),
                 Resource::Nodes => node::cells(object, now),

@@ -1,10 +1,11 @@
-//! Deployments and ReplicaSets of apps/v1.
+//! Deployments and ReplicaSets of apps/v1, and Jobs.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use world::Object;
 
 use super::cell::{Column, age, list, number, text};
+use crate::duration::since;
 
 pub(super) const DEPLOYMENT: [Column; 8] = [
     ("Name", "string", 0),
@@ -22,6 +23,17 @@ pub(super) const REPLICA_SET: [Column; 8] = [
     ("Desired", "integer", 0),
     ("Current", "integer", 0),
     ("Ready", "integer", 0),
+    ("Age", "string", 0),
+    ("Containers", "string", 1),
+    ("Images", "string", 1),
+    ("Selector", "string", 1),
+];
+
+pub(super) const JOB: [Column; 8] = [
+    ("Name", "string", 0),
+    ("Status", "string", 0),
+    ("Completions", "string", 0),
+    ("Duration", "string", 0),
     ("Age", "string", 0),
     ("Containers", "string", 1),
     ("Images", "string", 1),
@@ -49,6 +61,40 @@ pub(super) fn replica_set(object: &Object, now: Timestamp) -> Vec<Value> {
         json!(number(&object.spec, "/replicas")),
         json!(number(&object.status, "/replicas")),
         json!(number(&object.status, "/readyReplicas")),
+        json!(age(object, now)),
+        json!(containers(object, "/name")),
+        json!(containers(object, "/image")),
+        json!(selector(object)),
+    ]
+}
+
+pub(super) fn job(object: &Object, now: Timestamp) -> Vec<Value> {
+    let is = |kind: &str| {
+        let mut conditions = list(&object.status, "/conditions").iter();
+        conditions.any(|one| (text(one, "/type"), text(one, "/status")) == (kind, "True"))
+    };
+    let status = match ["Complete", "Failed"].into_iter().find(|kind| is(kind)) {
+        Some(end) => end,
+        None if object.is_deleting() => "Terminating",
+        None => {
+            ["FailureTarget", "SuccessCriteriaMet"].into_iter().find(|kind| is(kind)).unwrap_or("Running")
+        }
+    };
+    let succeeded = number(&object.status, "/succeeded");
+    let completions = match object.spec_number("completions") {
+        Some(completions) => format!("{succeeded}/{completions}"),
+        None if number(&object.spec, "/parallelism") > 1 => {
+            format!("{succeeded}/1 of {}", number(&object.spec, "/parallelism"))
+        }
+        None => format!("{succeeded}/1"),
+    };
+    let start = text(&object.status, "/startTime");
+    let end = text(&object.status, "/completionTime").parse().unwrap_or(now);
+    vec![
+        json!(object.name()),
+        json!(status),
+        json!(completions),
+        json!(if start.is_empty() { String::new() } else { since(start, end) }),
         json!(age(object, now)),
         json!(containers(object, "/name")),
         json!(containers(object, "/image")),

@@ -8,6 +8,12 @@ pub const READY_AFTER_MS: &str = "fake.rollwright.dev/ready-after-ms";
 pub const UNREADY_AFTER_MS: &str = "fake.rollwright.dev/unready-after-ms";
 /// Annotation: milliseconds from being deleted to being gone.
 pub const TERMINATE_AFTER_MS: &str = "fake.rollwright.dev/terminate-after-ms";
+/// Annotation: milliseconds from being ready to the end, or [`NEVER`], of a pod that is not restarted.
+pub const ENDS_AFTER_MS: &str = "fake.rollwright.dev/ends-after-ms";
+/// The value of [`ENDS_AFTER_MS`] of a pod that runs until it is deleted.
+pub const NEVER: &str = "never";
+/// Annotation: the exit code of the containers of a pod that ends.
+pub const EXIT_CODE: &str = "fake.rollwright.dev/exit-code";
 /// Annotation: what a container writes as its termination message.
 pub const LAST_WORDS: &str = "fake.rollwright.dev/last-words";
 /// Annotation: why containers wait instead of starting, as `Reason: message`.

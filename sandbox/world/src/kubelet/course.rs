@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::annotations::{NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
+use super::annotations::{
+    ENDS_AFTER_MS, EXIT_CODE, NEVER, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS,
+};
 use super::status::image;
 use crate::object::Object;
 
@@ -28,10 +30,13 @@ pub enum Fate {
         /// Time from a start to its end.
         every: Duration,
     },
-    /// The containers run and end well.
-    Completes,
-    /// The containers run and end with an error.
-    Fails,
+    /// The containers run and end.
+    Ends {
+        /// Time from being ready to the end; `None` is never.
+        after: Option<Duration>,
+        /// Their exit code; 0 is a good end.
+        code: u8,
+    },
 }
 
 /// The fate of a pod.
@@ -64,7 +69,9 @@ pub trait Policy {
 /// |---|---|
 /// | an image containing `bad` | `ImagePullBackOff`, the pod stays pending |
 /// | an image containing `crash` | `CrashLoopBackOff` with a rising restart count |
-/// | `restartPolicy: Never` or `OnFailure` | finishes as `Succeeded` (`Failed` with a `crash` image) |
+/// | `restartPolicy: Never` or `OnFailure` | ends 2 s after it was ready, as `Succeeded`, or with a `crash` image as `Failed` |
+/// | [`ENDS_AFTER_MS`] | such a pod ends that long after it was ready, or [`NEVER`] |
+/// | [`EXIT_CODE`] | such a pod ends with this code; any but 0 is a failure, which `OnFailure` makes a `CrashLoopBackOff` |
 /// | [`READY_AFTER_MS`] | becomes ready that long after it was scheduled |
 /// | [`UNREADY_AFTER_MS`] | becomes unready again that long after it was ready |
 /// | [`NEVER_READY`]` = "true"` | runs but is not ready, with an event `Unhealthy`; may be set and removed at any time |
@@ -79,6 +86,8 @@ pub struct Conventions {
     pub terminate_after: Duration,
     /// Time between two restarts of a crashing container.
     pub restart_every: Duration,
+    /// Time from being ready to the end, of a pod that is not restarted.
+    pub ends_after: Duration,
     /// No pod is ready while this is set, as if all carried [`NEVER_READY`].
     pub never_ready: bool,
 }
@@ -89,6 +98,7 @@ impl Default for Conventions {
             ready_after: Duration::from_millis(100),
             terminate_after: Duration::ZERO,
             restart_every: Duration::from_secs(10),
+            ends_after: Duration::from_secs(2),
             never_ready: false,
         }
     }
@@ -98,13 +108,16 @@ impl Policy for Conventions {
     fn course(&mut self, pod: &Object, _: Option<&Course>) -> Course {
         let policy = pod.spec.get("restartPolicy").and_then(Value::as_str);
         let ends = matches!(policy, Some("Never" | "OnFailure"));
-        let fate = match (has_image(pod, "bad"), has_image(pod, "crash"), ends) {
-            (true, _, _) => Fate::ImagePull,
+        let crashes = has_image(pod, "crash");
+        let code = pod.annotation(EXIT_CODE).and_then(|code| code.parse().ok()).filter(|_| ends);
+        let code = code.unwrap_or(u8::from(crashes));
+        let fate = match policy {
+            _ if has_image(pod, "bad") => Fate::ImagePull,
             _ if pod.annotation(WAITS).is_some() => Fate::Waits,
-            (_, true, true) => Fate::Fails,
-            (_, true, false) => Fate::Crashes { every: self.restart_every },
-            (_, false, true) => Fate::Completes,
-            (_, false, false) => Fate::Runs,
+            Some("Never") => Fate::Ends { after: self.ends_after(pod), code },
+            _ if code > 0 => Fate::Crashes { every: self.restart_every },
+            _ if ends => Fate::Ends { after: self.ends_after(pod), code },
+            _ => Fate::Runs,
         };
         let is_never_ready = self.never_ready || pod.annotation(NEVER_READY) == Some("true");
         let ready_after = milliseconds(pod, READY_AFTER_MS).unwrap_or(self.ready_after);
@@ -116,6 +129,13 @@ impl Policy for Conventions {
             unready_after: milliseconds(pod, UNREADY_AFTER_MS),
             gone_after: milliseconds(pod, TERMINATE_AFTER_MS).unwrap_or(self.terminate_after),
         }
+    }
+}
+
+impl Conventions {
+    fn ends_after(&self, pod: &Object) -> Option<Duration> {
+        let is_asked = |value| pod.annotation(ENDS_AFTER_MS) == Some(value);
+        (!is_asked(NEVER)).then(|| milliseconds(pod, ENDS_AFTER_MS).unwrap_or(self.ends_after))
     }
 }
 

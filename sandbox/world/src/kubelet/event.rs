@@ -14,16 +14,23 @@ const PROBE: &str = "Readiness probe failed: HTTP probe failed with statuscode: 
 
 /// Writes the event that comes with a shape, if one does.
 pub(super) fn write(store: &mut Store, pod: &Object, shape: Shape) {
-    let Some((reason, message)) = of(pod, shape) else { return };
+    if let Some((reason, message)) = of(pod, shape) {
+        warn(store, pod, reason, message, ("kubelet", node_in(&pod.spec)));
+    }
+}
+
+/// Writes a warning about an object, from a component on a host.
+pub(crate) fn warn(store: &mut Store, about: &Object, reason: &str, message: &str, by: (&str, &str)) {
     let now = stamp(store.now());
+    let (namespace, name, (component, host)) = (about.namespace(), about.name(), by);
     let event = json!({
-        "metadata": {"namespace": pod.namespace(), "name": format!("{}.{}", pod.name(), reason.to_lowercase())},
-        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": pod.namespace(),
-                           "name": pod.name(), "uid": pod.uid()},
+        "metadata": {"namespace": namespace, "name": format!("{name}.{}", reason.to_lowercase())},
+        "involvedObject": {"apiVersion": about.resource.api_version(), "kind": about.resource.kind(),
+                           "namespace": namespace, "name": name, "uid": about.uid()},
         "type": "Warning", "reason": reason, "message": message, "count": 1,
         "firstTimestamp": now, "lastTimestamp": now, "eventTime": Value::Null,
-        "source": {"component": "kubelet", "host": node_in(&pod.spec)},
-        "reportingComponent": "kubelet", "reportingInstance": node_in(&pod.spec),
+        "source": {"component": component, "host": host},
+        "reportingComponent": component, "reportingInstance": host,
     });
     // The event may be there already, of an earlier time, with the same content.
     _ = store.create(Object::from_value(Resource::Events, event), Mode::Store);

@@ -120,7 +120,14 @@ impl Life {
     fn next(&self, pod: &Object, course: &Course, now: Timestamp) -> Next {
         if let Some(deleting) = self.deleting {
             let gone = after(deleting, course.gone_after);
-            return if now >= gone { Next::Remove } else { Next::Wait(Some(gone)) };
+            // Whoever set a finalizer has the last word on a pod that has no time left.
+            let is_held = pod.finalizers().next().is_some()
+                && pod.metadata.get("deletionGracePeriodSeconds") == Some(&Value::from(0));
+            return match now >= gone {
+                true if is_held => Next::Wait(None),
+                true => Next::Remove,
+                false => Next::Wait(Some(gone)),
+            };
         }
         let is_gated = pod.spec.get("schedulingGates").and_then(Value::as_array);
         if pod.status.pod().phase.is_finished() || is_gated.is_some_and(|gates| !gates.is_empty()) {
@@ -155,7 +162,7 @@ impl Life {
             Fate::Restarts { .. } if course.ready_after.is_none() && self.restarts > 0 => {
                 return (Some(Shape::Crashing), None);
             }
-            Fate::Runs | Fate::Restarts { .. } | Fate::Completes | Fate::Fails => {}
+            Fate::Runs | Fate::Restarts { .. } | Fate::Ends { .. } => {}
         }
         let Some(ready_after) = course.ready_after else { return (Some(Shape::NotReady), None) };
         let ready_at = after(started, ready_after);
@@ -163,10 +170,12 @@ impl Life {
             let is_visible = ready_after >= VISIBLE_START || self.restarts > 0;
             return (is_visible.then_some(Shape::NotReady), Some(ready_at));
         }
-        match course.fate {
-            Fate::Completes => return (Some(Shape::Succeeded), None),
-            Fate::Fails => return (Some(Shape::Failed), None),
-            _ => {}
+        if let Fate::Ends { after: lasts, code } = course.fate {
+            let end = lasts.map(|lasts| after(ready_at, lasts));
+            return match end {
+                Some(end) if now >= end => (Some(Shape::Ended { code }), None),
+                end => (Some(Shape::Ready), end),
+            };
         }
         match course.unready_after.map(|unready_after| after(ready_at, unready_after)) {
             Some(unready_at) if now >= unready_at => (Some(Shape::NotReady), None),

@@ -27,8 +27,10 @@ pub(super) enum Shape {
     /// Containers wait for what an annotation names.
     Waiting,
     Crashing,
-    Succeeded,
-    Failed,
+    /// All containers have ended, the ones that failed with this code.
+    Ended {
+        code: u8,
+    },
 }
 
 /// What a status shows. Gates and restarts are part of it: they change the status although
@@ -164,8 +166,8 @@ impl Report {
         let phase = match self.shown.shape {
             Shape::NotReady | Shape::Ready | Shape::Crashing => Phase::Running,
             Shape::ImagePull | Shape::Waiting | Shape::Unschedulable { .. } => Phase::Pending,
-            Shape::Succeeded => Phase::Succeeded,
-            Shape::Failed => Phase::Failed,
+            Shape::Ended { code: 0 } => Phase::Succeeded,
+            Shape::Ended { .. } => Phase::Failed,
         };
         let is_ready = self.shown.shape == Shape::Ready && self.shown.gates_met;
         let since = || Timestamp::from_second(self.transitions.since(READY, self.now).as_second()).ok();
@@ -252,8 +254,8 @@ impl Report {
             }
             if !value {
                 let reason = match shown.shape {
-                    Shape::Succeeded => "PodCompleted",
-                    Shape::Failed => "PodFailed",
+                    Shape::Ended { code: 0 } => "PodCompleted",
+                    Shape::Ended { .. } => "PodFailed",
                     Shape::Ready => "ReadinessGatesNotReady",
                     _ => "ContainersNotReady",
                 };
@@ -282,8 +284,8 @@ fn phase(shape: Shape) -> &'static str {
     match shape {
         Shape::NotReady | Shape::Ready | Shape::Crashing => "Running",
         Shape::ImagePull | Shape::Waiting | Shape::Unschedulable { .. } => "Pending",
-        Shape::Succeeded => "Succeeded",
-        Shape::Failed => "Failed",
+        Shape::Ended { code: 0 } => "Succeeded",
+        Shape::Ended { .. } => "Failed",
     }
 }
 
@@ -304,7 +306,7 @@ impl Culprits<'_> {
         let image = image(container);
         let is_culprit = !self.are_named || image.contains(culprit(shown.shape));
         let restarts = if shown.shape == Shape::Crashing && !is_culprit { 0 } else { shown.restarts };
-        let ended = |code: i32, reason: &str| {
+        let ended = |code: u8, reason: &str| {
             let finished = stamp(shown.ended.unwrap_or(now));
             let mut end =
                 json!({"exitCode": code, "reason": reason, "startedAt": start, "finishedAt": finished});
@@ -328,8 +330,8 @@ impl Culprits<'_> {
                 let message = format!("back-off restarting failed container={name}");
                 (waiting("CrashLoopBackOff", message), ended(1, "Error"))
             }
-            Shape::Failed if is_culprit => (ended(1, "Error"), Value::Null),
-            Shape::Succeeded | Shape::Failed => (ended(0, "Completed"), Value::Null),
+            Shape::Ended { code } if code > 0 && is_culprit => (ended(code, "Error"), Value::Null),
+            Shape::Ended { .. } => (ended(0, "Completed"), Value::Null),
             _ if restarts > 0 => (json!({"running": {"startedAt": start}}), ended(1, "Error")),
             _ => (json!({"running": {"startedAt": start}}), Value::Null),
         };

@@ -71,7 +71,7 @@ fn is_finished(pod: &Object) -> bool {
 }
 
 /// Whether a pod is neither finished nor terminating.
-pub(super) fn is_active(pod: &Object) -> bool {
+pub(crate) fn is_active(pod: &Object) -> bool {
     !is_finished(pod) && !pod.is_deleting()
 }
 
@@ -108,9 +108,9 @@ fn meets(pod: &Object, expression: &Value) -> bool {
     }
 }
 
-/// What all pods of a ReplicaSet have in common, made once per template.
+/// What all pods of a ReplicaSet or a Job have in common, made once per template.
 #[derive(Clone, Debug)]
-pub(super) struct Blueprint {
+pub(crate) struct Blueprint {
     /// The spec of the ReplicaSet that it was made from.
     source: Arc<Value>,
     metadata: Value,
@@ -120,7 +120,7 @@ pub(super) struct Blueprint {
 
 impl Blueprint {
     /// The blueprint of a ReplicaSet; the one from before when the template is still the same.
-    pub(super) fn of(set: &Object, before: Option<Self>) -> Self {
+    pub(crate) fn of(set: &Object, before: Option<Self>) -> Self {
         let template = |spec: &Arc<Value>| spec.get("template").cloned().unwrap_or(Value::Null);
         match before {
             Some(before) if Arc::ptr_eq(&before.source, &set.spec) => before,
@@ -138,7 +138,7 @@ impl Blueprint {
     }
 
     /// A pod that nobody has created yet.
-    pub(super) fn pod(&self) -> Object {
+    pub(crate) fn pod(&self) -> Object {
         let metadata = Metadata::with_labels(self.metadata.clone(), &self.labels);
         Object::new(Resource::Pods, metadata, Arc::clone(&self.spec))
     }
@@ -149,8 +149,8 @@ fn pod_metadata(set: &Object, template: Option<&Value>) -> Value {
         "generateName": format!("{}-", set.name()),
         "namespace": set.namespace(),
         "ownerReferences": [{
-            "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": set.name(), "uid": set.uid(),
-            "controller": true, "blockOwnerDeletion": true,
+            "apiVersion": set.resource.api_version(), "kind": set.resource.kind(), "name": set.name(),
+            "uid": set.uid(), "controller": true, "blockOwnerDeletion": true,
         }],
     });
     for field in ["labels", "annotations", "finalizers"] {

@@ -9,8 +9,8 @@ const SHAPES: [Shape; 9] = [
     Shape::ImagePull,
     Shape::Waiting,
     Shape::Crashing,
-    Shape::Succeeded,
-    Shape::Failed,
+    Shape::Ended { code: 0 },
+    Shape::Ended { code: 3 },
 ];
 
 fn at(second: i64) -> Timestamp {
