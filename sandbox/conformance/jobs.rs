@@ -33,7 +33,7 @@ fn jobs(talk: &Talk<'_>, rest: &str) -> String {
 
 async fn what_is_filled_in(talk: &mut Talk<'_>) {
     let all = jobs(talk, "");
-    // A pod with a node that is not there leaves the status alone.
+    // A pod that nobody may schedule leaves the status alone.
     let mut held = job("held", 0);
     held["spec"]["template"]["spec"]["schedulingGates"] = json!([{ "name": "example.com/hold" }]);
     talk.ask("POST", &format!("{all}?dryRun=All"), &held).await;

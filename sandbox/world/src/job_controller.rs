@@ -46,9 +46,9 @@ pub struct JobStep {
 #[derive(Clone, Debug, Default)]
 struct Memory {
     /// Pods that failed since one succeeded, and when the last was counted.
-    failures: (u32, Timestamp),
+    failures: (i64, Timestamp),
     /// Refused steps in a row.
-    refusals: u32,
+    refusals: i64,
 }
 
 /// The controller of all Jobs.
@@ -147,11 +147,10 @@ fn sync(store: &mut Store, job: &Object, memory: &mut Memory) -> JobStep {
     let mut status = JobStatus::of(job, store.now());
     let again = status.deadline(job).filter(|deadline| *deadline > store.now());
     let mut step = JobStep { again, refused: None };
-    let (succeeded, failed) = status.new_ends(&pods_of(store, job));
-    if succeeded > 0 {
-        memory.failures.0 = 0;
-    } else if failed > 0 {
-        memory.failures = (memory.failures.0.saturating_add(failed), store.now());
+    match status::new_ends(&pods_of(store, job)) {
+        [0, 0] => {}
+        [0, failed] => memory.failures = (memory.failures.0.saturating_add(failed), store.now()),
+        _ => memory.failures.0 = 0,
     }
     let mut end = status.end(job, &pods_of(store, job), store.now());
     if end.is_some() {
@@ -164,12 +163,12 @@ fn sync(store: &mut Store, job: &Object, memory: &mut Memory) -> JobStep {
     }
     // What still runs has to be marked as going before the Job is at its end.
     end = end.filter(|_| step.refused.is_none());
-    let counted = status.track(job, &pods_of(store, job), end.as_ref());
+    let mut pods = pods_of(store, job);
+    status.note(job, &pods, end.as_ref());
+    pods.retain(|pod| is_tracked(pod) && (has_ended(pod) || end.is_some() || job.is_deleting()));
     let written = status.write(store, job).and_then(|()| {
-        for pod in &counted {
-            release(store, pod)?;
-        }
-        status.count(&pods_of(store, job), end.as_ref(), store.now());
+        pods.iter().try_for_each(|pod| release(store, pod))?;
+        status.count(&pods, end.as_ref());
         status.write(store, job)
     });
     step.refused = step.refused.or(written.err());
@@ -209,6 +208,10 @@ fn is_tracked(pod: &Object) -> bool {
 fn is_failed(pod: &Object) -> bool {
     let phase = pod.status.pod().phase;
     phase == Phase::Failed || pod.is_deleting() && phase != Phase::Succeeded
+}
+
+fn has_ended(pod: &Object) -> bool {
+    pod.status.pod().phase == Phase::Succeeded || is_failed(pod)
 }
 
 /// Whether a pod waits to be counted by a Job that does not count any more.
@@ -277,8 +280,8 @@ fn or_gone<T>(done: Result<T, Refused>) -> Result<(), Refused> {
 }
 
 /// A pause that doubles with each time before.
-fn pause((first, longest): (Duration, Duration), before: u32) -> Duration {
-    first.saturating_mul(1 << before.min(16)).min(longest)
+fn pause((first, longest): (Duration, Duration), before: i64) -> Duration {
+    first.saturating_mul(1 << before.clamp(0, 16)).min(longest)
 }
 
 fn later(time: Timestamp, pause: Duration) -> Timestamp {

@@ -43,29 +43,23 @@ pub(super) const JOB: [Column; 8] = [
 pub(super) fn deployment(object: &Object, now: Timestamp) -> Vec<Value> {
     let status = |field: &str| object.status_number(field).unwrap_or(0);
     let wanted = object.spec_number("replicas").unwrap_or(0);
-    vec![
+    let cells = vec![
         json!(object.name()),
         json!(format!("{}/{wanted}", status("readyReplicas"))),
         json!(status("updatedReplicas")),
         json!(status("availableReplicas")),
-        json!(age(object, now)),
-        json!(containers(object, "/name")),
-        json!(containers(object, "/image")),
-        json!(selector(object)),
-    ]
+    ];
+    with_shared_cells(cells, object, now)
 }
 
 pub(super) fn replica_set(object: &Object, now: Timestamp) -> Vec<Value> {
-    vec![
+    let cells = vec![
         json!(object.name()),
         json!(number(&object.spec, "/replicas")),
         json!(number(&object.status, "/replicas")),
         json!(number(&object.status, "/readyReplicas")),
-        json!(age(object, now)),
-        json!(containers(object, "/name")),
-        json!(containers(object, "/image")),
-        json!(selector(object)),
-    ]
+    ];
+    with_shared_cells(cells, object, now)
 }
 
 pub(super) fn job(object: &Object, now: Timestamp) -> Vec<Value> {
@@ -90,16 +84,22 @@ pub(super) fn job(object: &Object, now: Timestamp) -> Vec<Value> {
     };
     let start = text(&object.status, "/startTime");
     let end = text(&object.status, "/completionTime").parse().unwrap_or(now);
-    vec![
+    let cells = vec![
         json!(object.name()),
         json!(status),
         json!(completions),
         json!(if start.is_empty() { String::new() } else { since(start, end) }),
-        json!(age(object, now)),
-        json!(containers(object, "/name")),
-        json!(containers(object, "/image")),
-        json!(selector(object)),
-    ]
+    ];
+    with_shared_cells(cells, object, now)
+}
+
+/// The cells that all of them end with.
+fn with_shared_cells(mut cells: Vec<Value>, object: &Object, now: Timestamp) -> Vec<Value> {
+    cells.push(json!(age(object, now)));
+    cells.extend(
+        [containers(object, "/name"), containers(object, "/image"), selector(object)].map(Value::from),
+    );
+    cells
 }
 
 fn containers(object: &Object, field: &str) -> String {

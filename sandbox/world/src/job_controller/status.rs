@@ -16,9 +16,8 @@ use crate::store::Store;
 use crate::store::key::Key;
 use crate::write::{Mode, Subresource};
 
-/// The members that count pods which have ended; their uids wait under the same names.
+/// The members that count pods which have ended.
 const ENDS: [&str; 2] = ["succeeded", "failed"];
-const UNCOUNTED: &str = "uncountedTerminatedPods";
 
 /// How a Job ends.
 #[derive(Clone, Debug)]
@@ -57,7 +56,7 @@ impl JobStatus {
     pub(super) fn of(job: &Object, now: Timestamp) -> Self {
         let mut members = job.status.as_object().cloned().unwrap_or_default();
         members.entry("startTime").or_insert_with(|| stamp(now));
-        members.entry(UNCOUNTED).or_insert_with(|| json!({}));
+        members.entry("uncountedTerminatedPods").or_insert_with(|| json!({}));
         Self { members, now: stamp(now) }
     }
 
@@ -68,38 +67,15 @@ impl JobStatus {
         Some(later(start, Duration::from_secs(seconds)))
     }
 
-    fn uncounted(&self, end: &str) -> &[Value] {
-        let uids = self.members.get(UNCOUNTED).and_then(|uncounted| uncounted.get(end)?.as_array());
-        uids.map(Vec::as_slice).unwrap_or_default()
+    fn number(&self, field: &str) -> i64 {
+        self.members.get(field).and_then(Value::as_i64).unwrap_or(0)
     }
 
-    /// How many pods have ended that are in no count yet: well, and with an error.
-    pub(super) fn new_ends(&self, pods: &[Object]) -> (u32, u32) {
-        let count = |end: &str, has_ended: fn(&Object) -> bool| {
-            let is_new = |pod: &&Object| is_tracked(pod) && !self.is_listed(end, pod) && has_ended(pod);
-            u32::try_from(pods.iter().filter(is_new).count()).unwrap_or(u32::MAX)
-        };
-        let [succeeded, failed] = ENDS;
-        (count(succeeded, |pod| pod.status.pod().phase == Phase::Succeeded), count(failed, is_failed))
-    }
-
-    fn is_listed(&self, end: &str, pod: &Object) -> bool {
-        self.uncounted(end).iter().any(|uid| uid.as_str() == Some(pod.uid()))
-    }
-
-    fn number(&self, end: &str) -> i64 {
-        self.members.get(end).and_then(Value::as_i64).unwrap_or(0)
-    }
-
-    /// How many pods have ended well, and with an error.
-    fn ends(&self, pods: &[Object]) -> (i64, i64) {
-        let (new_succeeded, new_failed) = self.new_ends(pods);
-        let all = |end: &str, new: u32| {
-            let waiting = i64::try_from(self.uncounted(end).len()).unwrap_or(i64::MAX);
-            self.number(end).saturating_add(i64::from(new)).saturating_add(waiting)
-        };
-        let [succeeded, failed] = ENDS;
-        (all(succeeded, new_succeeded), all(failed, new_failed))
+    /// How many pods have ended, counted or not: well, and with an error.
+    fn ends(&self, pods: &[Object]) -> [i64; 2] {
+        let new = new_ends(pods);
+        let [succeeded, failed] = ENDS.map(|end| self.number(end));
+        [succeeded.saturating_add(new[0]), failed.saturating_add(new[1])]
     }
 
     /// How the Job ends, if that is certain before its pods are looked after.
@@ -112,7 +88,7 @@ impl JobStatus {
             }
         }
         let limit = job.spec_number("backoffLimit").unwrap_or(6);
-        let (_, failed) = self.ends(pods);
+        let [_, failed] = self.ends(pods);
         if failed > limit || has_restarted_too_often(job, pods, limit) {
             let message = "Job has reached the specified backoff limit";
             return Some(End::new(false, "BackoffLimitExceeded", message));
@@ -126,7 +102,7 @@ impl JobStatus {
     pub(super) fn missing(&self, job: &Object, pods: &[Object]) -> usize {
         let active = count(pods, is_active);
         let parallelism = job.spec_number("parallelism").unwrap_or(1);
-        let (succeeded, _) = self.ends(pods);
+        let [succeeded, _] = self.ends(pods);
         let wanted = match completions(job) {
             Some(completions) => parallelism.min(completions.saturating_sub(succeeded)),
             None if succeeded > 0 => 0,
@@ -137,53 +113,35 @@ impl JobStatus {
 
     /// The good end of the Job, if enough pods have succeeded and no other runs.
     pub(super) fn success(&self, job: &Object, pods: &[Object]) -> Option<End> {
-        let is_enough = self.ends(pods).0 >= completions(job).unwrap_or(1) && count(pods, is_active) == 0;
+        let [succeeded, _] = self.ends(pods);
+        let is_enough = succeeded >= completions(job).unwrap_or(1) && count(pods, is_active) == 0;
         let message = "Reached expected number of succeeded pods";
         is_enough.then(|| End::new(true, "CompletionsReached", message))
     }
 
-    /// Notes what runs, which pods have ended, and how the Job ends. Answers the pods that nothing has to hold any more.
-    pub(super) fn track(&mut self, job: &Object, pods: &[Object], end: Option<&End>) -> Vec<Object> {
+    /// Notes what runs, and how the Job ends.
+    pub(super) fn note(&mut self, job: &Object, pods: &[Object], end: Option<&End>) {
         self.set_count("active", count(pods, is_active));
         let is_ready = |pod: &Object| is_active(pod) && pod.status.pod().is_ready;
         let is_going = |pod: &Object| pod.is_deleting() && !pod.status.pod().phase.is_finished();
         self.members.insert("ready".to_owned(), json!(count(pods, is_ready)));
         self.members.insert("terminating".to_owned(), json!(count(pods, is_going)));
-        let mut done = Vec::new();
-        let [succeeded, failed] = ENDS;
-        for pod in pods.iter().filter(|pod| is_tracked(pod)) {
-            let has_succeeded = pod.status.pod().phase == Phase::Succeeded;
-            let has_failed = !has_succeeded && (is_failed(pod) || end.is_some_and(|end| !end.is_success));
-            if has_succeeded || has_failed {
-                self.list(if has_succeeded { succeeded } else { failed }, pod);
-            }
-            if has_succeeded || has_failed || end.is_some() || job.is_deleting() {
-                done.push(pod.clone());
-            }
-        }
         if let Some(end) = end
             && condition(job, end.kinds().0).is_none()
         {
             self.push(end.condition(end.kinds().0, &self.now));
         }
-        done
     }
 
-    /// Counts the pods that wait for that and are let go, and ends the Job when nothing of it is left.
-    pub(super) fn count(&mut self, pods: &[Object], end: Option<&End>, now: Timestamp) {
-        let is_held = |uid: &Value| pods.iter().any(|pod| is_tracked(pod) && uid == pod.uid());
-        for end in ENDS {
-            let (held, gone): (Vec<Value>, Vec<Value>) =
-                self.uncounted(end).iter().cloned().partition(is_held);
-            let counted = i64::try_from(gone.len()).unwrap_or(i64::MAX);
-            self.set_count(end, self.number(end).saturating_add(counted));
-            self.set_uncounted(end, held);
+    /// Counts pods that are let go, and ends the Job when nothing of it is left.
+    pub(super) fn count(&mut self, released: &[Object], end: Option<&End>) {
+        for (field, new) in ENDS.into_iter().zip(new_ends(released)) {
+            self.set_count(field, self.number(field).saturating_add(new));
         }
-        let is_idle = ENDS.iter().all(|end| self.uncounted(end).is_empty());
-        let Some(end) = end.filter(|_| is_idle && self.number("terminating") == 0) else { return };
-        self.push(end.condition(end.kinds().1, &stamp(now)));
+        let Some(end) = end.filter(|_| self.number("terminating") == 0) else { return };
+        self.push(end.condition(end.kinds().1, &self.now));
         if end.is_success {
-            self.members.insert("completionTime".to_owned(), stamp(now));
+            self.members.insert("completionTime".to_owned(), self.now.clone());
         }
     }
 
@@ -193,23 +151,6 @@ impl JobStatus {
         let Some(live) = live.cloned() else { return Ok(()) };
         let status = Arc::new(Value::Object(self.members.clone()).into());
         or_gone(store.replace(Object { status, ..live }, Subresource::Status, Mode::Store))
-    }
-
-    fn list(&mut self, end: &str, pod: &Object) {
-        if !self.is_listed(end, pod) {
-            let uids = self.uncounted(end).iter().cloned().chain([json!(pod.uid())]).collect();
-            self.set_uncounted(end, uids);
-        }
-    }
-
-    fn set_uncounted(&mut self, end: &str, uids: Vec<Value>) {
-        if let Some(uncounted) = self.members.get_mut(UNCOUNTED).and_then(Value::as_object_mut) {
-            if uids.is_empty() {
-                uncounted.remove(end);
-            } else {
-                uncounted.insert(end.to_owned(), Value::Array(uids));
-            }
-        }
     }
 
     fn set_count(&mut self, field: &str, count: i64) {
@@ -226,6 +167,12 @@ impl JobStatus {
             conditions.push(condition);
         }
     }
+}
+
+/// How many pods have ended that are in no count yet: well, and with an error.
+pub(super) fn new_ends(pods: &[Object]) -> [i64; 2] {
+    let has_succeeded = |pod: &Object| is_tracked(pod) && pod.status.pod().phase == Phase::Succeeded;
+    [count(pods, has_succeeded), count(pods, |pod| is_tracked(pod) && is_failed(pod))]
 }
 
 /// How many pods have to succeed; one is enough for a Job that leaves it open.
