@@ -39,6 +39,7 @@ use crate::serve::metrics::Metrics;
 use crate::serve::queue;
 use crate::shard::Shard;
 use crate::watch::caches;
+use crate::watch::jobs;
 use crate::watch::pods::PodWatches;
 use crate::write::Writer;
 use crate::write::events::Events;
@@ -134,6 +135,9 @@ impl Operator {
         let tasks = &mut self.tasks;
         for reconciler in &self.reconcilers {
             let caches = caches::start(reconciler, tasks);
+            if arguments.jobs && reconciler.flavour.has_safeguards() {
+                jobs::start(reconciler, tasks);
+            }
             all_caches.extend(caches.iter().cloned());
             members.push((reconciler.clone(), caches.clone()));
             tasks.spawn(resync(reconciler.clone()));
@@ -305,6 +309,7 @@ fn reconcilers(
             adoption: arguments.adopt.into(),
             force: arguments.force,
             looking: looking(arguments, flavours.len()),
+            runs_jobs: arguments.jobs,
             ..Settings::default()
         };
         let index = index(*flavour, &server, &watches);

@@ -100,6 +100,8 @@ pub(crate) struct WatchClients {
     pub(crate) pairs: Vec<WatchPair>,
     /// For those of single Deployments, which share it.
     pub(crate) pods: WatchClient,
+    /// For those of Jobs.
+    pub(crate) jobs: WatchClient,
 }
 
 /// The watches that fill a cache, or its part that is one namespace.
@@ -158,7 +160,7 @@ impl WatchClients {
             let pair = |name: &String| WatchPair::new(dial, Some(name.clone()));
             namespaces.iter().map(pair).collect::<Result<_, _>>()?
         };
-        Ok(Self { pairs, pods: WatchClient::new(dial)? })
+        Ok(Self { pairs, pods: WatchClient::new(dial)?, jobs: WatchClient::new(dial)? })
     }
 }
 

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 pub(crate) enum Kind {
     Deployment(Flavour),
     ReplicaSet,
+    Job,
     Pod,
     Event,
     Crd,
@@ -162,6 +163,7 @@ impl kube::Resource for Object {
         Cow::Borrowed(match kind {
             Kind::Deployment(_) => "Deployment",
             Kind::ReplicaSet => "ReplicaSet",
+            Kind::Job => "Job",
             Kind::Pod => "Pod",
             Kind::Event => "Event",
             Kind::Crd => "CustomResourceDefinition",
@@ -176,6 +178,7 @@ impl kube::Resource for Object {
         Cow::Borrowed(match kind {
             Kind::Deployment(flavour) => flavour.api_version().split_once('/').map_or("", |(group, _)| group),
             Kind::ReplicaSet => "apps",
+            Kind::Job => "batch",
             Kind::Pod | Kind::Event | Kind::Namespace => "",
             Kind::Crd => "apiextensions.k8s.io",
             Kind::Lease => "coordination.k8s.io",
@@ -192,6 +195,7 @@ impl kube::Resource for Object {
         Cow::Borrowed(match kind {
             Kind::Deployment(_) => "deployments",
             Kind::ReplicaSet => "replicasets",
+            Kind::Job => "jobs",
             Kind::Pod => "pods",
             Kind::Event => "events",
             Kind::Crd => "customresourcedefinitions",

@@ -122,6 +122,7 @@ fn operator(arguments: &SandboxArguments) -> RunArguments {
         namespace_metrics_limit: NAMESPACE_METRICS_LIMIT,
         blocked_after: Some(BLOCKED_AFTER),
         termination_messages: false,
+        jobs: true,
         force: false,
         workers: WORKERS,
     }

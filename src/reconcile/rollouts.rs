@@ -156,6 +156,7 @@ fn kind_of(action: &Action) -> Option<&'static str> {
         Action::UpdateReplicaSet(_) => "update",
         Action::DeleteReplicaSet(_) => "delete",
         Action::SetSelector(_) | Action::WriteStatus(_) | Action::RollBack(_) => return None,
+        Action::CreateJob(_) | Action::DeleteJob { .. } => return None,
     })
 }
 

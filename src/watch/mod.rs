@@ -1,6 +1,7 @@
 //! One task per watch, each with its own backoff: one watch's trouble never stops another.
 
 pub(crate) mod caches;
+pub(crate) mod jobs;
 pub(crate) mod pods;
 pub(crate) mod quarantine;
 pub(crate) mod renewal;

@@ -9,7 +9,7 @@ use engine::port::{self, Labels, Note, Reply, Request};
 use engine::reconcile::{Outcome, Refusal};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use kube::api::{DeleteParams, GetParams, ListParams, Patch, Preconditions};
+use kube::api::{DeleteParams, GetParams, ListParams, Patch, Preconditions, PropagationPolicy};
 use kube::core::request::Error as Malformed;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
 use plan::selector::LabelSelector;
@@ -68,15 +68,15 @@ impl Live<'_> {
                 let (events, next) = self.page::<Object>(Kind::Event, &namespace, params, None).await?;
                 Ok(Reply::Values(events.into_iter().map(|object| object.body).collect(), next))
             }
-            Request::Create { namespace, object, is_dry_run } => {
-                self.create(&namespace, object, is_dry_run).await
+            Request::Create { kind, namespace, object, is_dry_run } => {
+                self.create(kind, &namespace, object, is_dry_run).await
             }
             Request::Patch { kind, namespace, name, patch, of_status, wants_object } => {
                 let (namespace, name) = (namespace.as_str(), name.as_str());
                 self.patch(Patched { kind, namespace, name, patch, of_status, wants_object }).await
             }
-            Request::Delete { namespace, name, uid, version } => {
-                self.delete(&namespace, &name, uid, version).await
+            Request::Delete { kind, namespace, name, uid, version } => {
+                self.delete(kind, &namespace, &name, uid, version).await
             }
         }
     }
@@ -90,6 +90,7 @@ impl Live<'_> {
         match kind {
             port::Kind::Deployment => (Kind::Deployment(self.writer.flavour), "deployments"),
             port::Kind::ReplicaSet => (Kind::ReplicaSet, "replicasets"),
+            port::Kind::Job => (Kind::Job, "jobs"),
         }
     }
 
@@ -158,17 +159,19 @@ impl Live<'_> {
 
     async fn create(
         &self,
+        kind: port::Kind,
         namespace: &str,
         object: Box<RawValue>,
         is_dry_run: bool,
     ) -> Result<Reply<Object>, Refusal> {
-        let requests = Server::requests(Kind::ReplicaSet, namespace);
+        let (kind, in_metrics) = self.kind(kind);
+        let requests = Server::requests(kind, namespace);
         let body = String::from(Box::<str>::from(object)).into_bytes();
         let request = requests.create(&post_params(is_dry_run), body);
         if is_dry_run {
-            self.read("dry_run", "replicasets", request).await
+            self.read("dry_run", in_metrics, request).await
         } else {
-            self.write("create", "replicasets", request).await
+            self.write("create", in_metrics, request).await
         }
     }
 
@@ -194,15 +197,20 @@ impl Live<'_> {
 
     async fn delete(
         &self,
+        kind: port::Kind,
         namespace: &str,
         name: &str,
         uid: String,
-        version: String,
+        version: Option<String>,
     ) -> Result<Reply<Object>, Refusal> {
-        let preconditions = Preconditions { uid: Some(uid), resource_version: Some(version) };
-        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        let request = Server::requests(Kind::ReplicaSet, namespace).delete(name, &params);
-        self.write("delete", "replicasets", request).await
+        // The pods of a Job would stay by default.
+        let background = (kind == port::Kind::Job).then_some(PropagationPolicy::Background);
+        let (kind, in_metrics) = self.kind(kind);
+        let preconditions = Some(Preconditions { uid: Some(uid), resource_version: version });
+        let params =
+            DeleteParams { preconditions, propagation_policy: background, ..DeleteParams::default() };
+        let request = Server::requests(kind, namespace).delete(name, &params);
+        self.write("delete", in_metrics, request).await
     }
 }
 
@@ -292,6 +300,8 @@ fn acted(key: &Key, action: &Action) {
             info!(%key, set = update.target.name, from = update.size_from, to = update.size_to, "scale ReplicaSet");
         }
         Action::DeleteReplicaSet(target) => info!(%key, set = target.name, "delete ReplicaSet"),
+        Action::CreateJob(new) => info!(%key, job = new.name, "create Job"),
+        Action::DeleteJob { name, .. } => info!(%key, job = name, "delete Job"),
         Action::WriteStatus(_) => debug!(%key, "write status"),
         Action::RollBack(write) if write.template.is_some() => info!(%key, "roll back"),
         Action::RollBack(_) => info!(%key, "clear rollback request"),

@@ -111,6 +111,9 @@ volumes:
 {{- if .Values.controller.terminationMessages }}
 - --termination-messages
 {{- end }}
+{{- if .Values.controller.jobs }}
+- --jobs
+{{- end }}
 - --bind-address=:{{ .Values.metrics.port }}
 - --stalled-after={{ .Values.controller.stalledAfter }}
 - --leader-elect={{ .Values.leaderElection.enabled }}

@@ -22,4 +22,9 @@
 - apiGroups: [""]
   resources: [events]
   verbs: [list, create, patch]
+{{- if .Values.controller.jobs }}
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, delete]
+{{- end }}
 {{- end }}

@@ -115,6 +115,8 @@ pub fn workload<'a>(
     };
     let limits = spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.as_ref());
     let limits = limits.filter(|_| flavour.has_status_extras());
+    let hooks = spec.strategy.as_ref().and_then(|strategy| strategy.hooks.as_ref());
+    let hooks = hooks.filter(|_| flavour.has_status_extras());
     Ok(Workload {
         namespace: metadata.namespace,
         name: metadata.name,
@@ -129,6 +131,8 @@ pub fn workload<'a>(
         steps: limits.map(steps).unwrap_or_default(),
         good_skips_steps: limits
             .is_none_or(|limits| matches!(limits.skip_steps_for, None | Some(SkipStepsFor::GoodRevisions))),
+        before_hook: hooks.and_then(|hooks| hooks.before.as_ref()).map(crate::job::spec),
+        after_hook: hooks.and_then(|hooks| hooks.after.as_ref()).map(crate::job::spec),
         strategy: strategy(spec.strategy, defaults),
         min_ready_seconds: spec.min_ready_seconds.map_or(0, i64::from),
         revision_history_limit: limited(spec.revision_history_limit, 10),
@@ -266,7 +270,8 @@ fn strategy(strategy: Option<crate::Strategy>, defaults: Defaults) -> Strategy {
 /// What a step waits for, once it is reached. Where a word is newer, the rollout waits for somebody.
 pub fn until(step: &crate::UpdateStep) -> impl Iterator<Item = Until> {
     let seconds = step.wait_seconds.map(|seconds| Until::Seconds(seconds.into()));
-    step.approval.as_ref().map(|_| Until::Promoted).into_iter().chain(seconds)
+    let gate = step.gate.as_ref().map(|_| Until::Gate);
+    step.approval.as_ref().map(|_| Until::Promoted).into_iter().chain(seconds).chain(gate)
 }
 
 /// The steps of rollouts.
@@ -277,6 +282,7 @@ fn steps(limits: &crate::RollingUpdate) -> Vec<UpdateStep> {
             IntOrString::String(text) => IntOrPercent::Text(text.clone()),
         },
         until: until(step).collect(),
+        gate: step.gate.as_ref().map(crate::job::spec),
     };
     limits.steps.iter().flatten().map(step).collect()
 }

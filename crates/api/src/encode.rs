@@ -253,13 +253,17 @@ pub fn without_failure_policy() -> Value {
 }
 
 /// Lets the spec of a copy begin paused, without a rollback that was asked of the original. The other API has no pin,
-/// no failure policy, and no steps.
+/// no failure policy, no steps, and no hooks.
 pub fn begin_paused(spec: &mut Map<String, Value>) {
     spec.insert("paused".to_owned(), true.into());
     spec.remove("rollbackTo");
     spec.remove("pin");
     spec.remove("failurePolicy");
-    let limits = spec.get_mut("strategy").and_then(|strategy| strategy.get_mut("rollingUpdate"));
+    let strategy = spec.get_mut("strategy").and_then(Value::as_object_mut);
+    let limits = strategy.and_then(|strategy| {
+        strategy.remove("hooks");
+        strategy.get_mut("rollingUpdate")
+    });
     if let Some(limits) = limits.and_then(Value::as_object_mut) {
         limits.remove("steps");
         limits.remove("skipStepsFor");

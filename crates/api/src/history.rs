@@ -169,15 +169,16 @@ impl From<Author> for plan::Author {
 
 impl From<plan::Promotion> for Promotion {
     fn from(promotion: plan::Promotion) -> Self {
-        let plan::Promotion { step, manager, time } = promotion;
-        Self { step, manager: some(&manager), time: time.map(Time) }
+        let plan::Promotion { step, manager, time, is_forced } = promotion;
+        Self { step, manager: some(&manager), time: time.map(Time), forced: is_forced.then_some(true) }
     }
 }
 
 impl From<Promotion> for plan::Promotion {
     fn from(promotion: Promotion) -> Self {
-        let Promotion { step, manager, time } = promotion;
-        Self { step, manager: manager.unwrap_or_default(), time: time.map(|time| time.0) }
+        let Promotion { step, manager, time, forced } = promotion;
+        let (manager, is_forced) = (manager.unwrap_or_default(), forced.unwrap_or(false));
+        Self { step, manager, time: time.map(|time| time.0), is_forced }
     }
 }
 

@@ -26,6 +26,9 @@ pub mod decode;
 pub mod encode;
 #[cfg(feature = "planner")]
 pub mod history;
+#[cfg(feature = "planner")]
+pub mod job;
+mod jobs;
 mod memory;
 mod numbers;
 #[cfg(feature = "planner")]
@@ -44,6 +47,7 @@ mod target;
 mod words;
 
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
+pub use jobs::{Hooks, JobOf, RequiredJob};
 pub use memory::Memory;
 pub use rollout::{Author, LastScale, Promotion, Rollout};
 pub use spec::{

@@ -155,6 +155,9 @@ pub struct Promotion {
     /// Time at which the operator carried the promotion out.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
+    /// Whether the promotion passed a gate that had not passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forced: Option<bool>,
 }
 
 /// The last change of spec.replicas. What is absent is written as null, so that a merge patch removes it.

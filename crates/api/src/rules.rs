@@ -228,6 +228,11 @@ pub(crate) fn the_last_step_has_no_wait() -> Rule {
     at_the_end("waitSeconds")
 }
 
+/// SP-1: a hook after the rollout is for that.
+pub(crate) fn the_last_step_has_no_gate() -> Rule {
+    at_the_end("gate")
+}
+
 fn at_the_end(field: &str) -> Rule {
     rule_at(
         &format!(".{field}"),
@@ -240,9 +245,10 @@ fn at_the_end(field: &str) -> Rule {
 /// absent, except that it counts.
 pub(crate) fn conditions_are_written_out() -> Rule {
     rule(
-        "size(dyn(self)) == 1 + (has(self.approval) ? 1 : 0) + (has(self.waitSeconds) ? 1 : 0)",
-        "approval and waitSeconds may not be empty: write approval: Required or, for example, waitSeconds: 600, or \
-         remove the field",
+        "size(dyn(self)) == 1 + (has(self.approval) ? 1 : 0) + (has(self.waitSeconds) ? 1 : 0) + \
+         (has(self.gate) ? 1 : 0)",
+        "approval, waitSeconds, and gate may not be empty: write approval: Required or, for example, \
+         waitSeconds: 600, or remove the field",
     )
 }
 

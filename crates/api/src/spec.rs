@@ -13,6 +13,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::jobs::Hooks;
 use crate::numbers::{INT32_MAX, Share};
 use crate::rules;
 use crate::selector::Selector;
@@ -227,6 +228,11 @@ pub struct Strategy {
     /// Limits and steps of a RollingUpdate; refused with Recreate. Example: {maxSurge: 1, maxUnavailable: 0}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rolling_update: Option<RollingUpdate>,
+
+    /// Jobs that have to succeed before the first pod of each revision is created, and once its rollout is complete. A
+    /// rollback, a pin, and a good revision that skips steps run none. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<Hooks>,
 }
 
 /// `spec.strategy.type`.

@@ -16,7 +16,7 @@ pub fn state(workload: &Workload, status: &Status) -> String {
     if [condition::PROGRESSING, condition::RECONCILING].map(reason_of).contains(&Some(reason::QUEUED)) {
         return "Queued".to_owned();
     }
-    if reason_of(condition::RECONCILING) == Some(reason::RESTING_AT_STEP) {
+    if reason_of(condition::RECONCILING).is_some_and(|known| reason::RESTING.contains(&known)) {
         return "Resting".to_owned();
     }
     match status.ours.target.as_ref().map(|target| target.reason.as_str()) {

@@ -7,6 +7,7 @@ use kube_derive::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::jobs::RequiredJob;
 use crate::numbers::{INT32_MAX, Share};
 use crate::rules;
 use crate::words;
@@ -19,7 +20,8 @@ use crate::words;
     crates(kube_core = "::kube_core"),
     validation = rules::conditions_are_written_out(),
     validation = rules::the_last_step_needs_no_approval(),
-    validation = rules::the_last_step_has_no_wait()
+    validation = rules::the_last_step_has_no_wait(),
+    validation = rules::the_last_step_has_no_gate()
 )]
 pub struct UpdateStep {
     /// Number of pods of the new template at this step, or a percentage of replicas, rounded up. Below 100%, at least
@@ -44,6 +46,11 @@ pub struct UpdateStep {
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub wait_seconds: Option<i32>,
+
+    /// Job that has to succeed at this step once all its pods are available. If it fails, so does the rollout, if there
+    /// is a failure policy; otherwise the rollout waits here. If absent, there is no gate.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub gate: Option<RequiredJob>,
 }
 
 /// `approval` of a step.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
 use crate::code::Code;
+use crate::failed;
 use crate::table::age;
 use crate::terminal::clean;
 
@@ -38,7 +39,12 @@ impl AtStep {
         let rollout = status.rollout.as_ref()?;
         let (step, steps) = rollout.step.zip(rollout.steps)?;
         let since = rollout.rest_start_time.as_ref().map(|since| since.0);
-        let rest = words(status).map(|words| Rest { words, since, until: until(spec, step) });
+        // Only a person passes a gate that failed.
+        let until = match failed::stalled(status, &[reason::GATE_FAILED]) {
+            Some(_) => vec![Until::Promoted],
+            None => until(spec, step),
+        };
+        let rest = words(status).map(|words| Rest { words, since, until });
         Some(Self { step, steps, target_pods: rollout.target_pods.unwrap_or(0), rest })
     }
 
@@ -68,9 +74,9 @@ impl Rest {
         Until::end(&self.until, self.since)
     }
 
-    /// Whether it ends by itself.
+    /// Whether it ends by itself: by a time, or by a Job.
     pub(crate) fn ends(&self) -> bool {
-        self.end().is_some()
+        !self.until.iter().any(|until| matches!(until, Until::Promoted | Until::Replicas))
     }
 
     /// How a command ends that reports it.
@@ -93,6 +99,13 @@ fn words(status: &DeploymentStatus) -> Option<String> {
         status.condition(kind).filter(|known| known.reason.as_deref().is_some_and(is_it))
     })?;
     Some(clean(found.message.as_deref()?.trim_end_matches('.')))
+}
+
+/// What the operator reports of a hook before the rollout that has not passed (GA-1).
+pub(crate) fn hook(status: &DeploymentStatus) -> Option<String> {
+    let reconciling = status.condition(condition::RECONCILING)?;
+    let message = reconciling.message.as_deref().unwrap_or_default().trim_end_matches('.');
+    (reconciling.reason.as_deref() == Some(reason::AWAITING_HOOK)).then(|| clean(message))
 }
 
 /// What ends the wait at a step.

@@ -49,6 +49,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         .or_else(|| diverged(facts))
         .or_else(|| failed::held(facts))
         .or_else(|| paused(facts))
+        .or_else(|| resting::before(facts))
         .or_else(|| Some(resting::at_step(facts, rollout.rest()?)))
         .or_else(|| refused_pod(facts))
         .or_else(|| unready(facts))

@@ -25,11 +25,19 @@ pub(crate) enum Promotion {
     Request(String, Patch<Value>),
 }
 
+/// What a promotion does about gates on its way that have not passed (GA-8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gates {
+    Awaited,
+    Passed,
+}
+
 /// Asks the operator to advance to a step; to the next one, unless one is named.
 pub(crate) fn promote(
     deployment: &Deployment,
     all: &[Revision],
     to: Option<&str>,
+    gates: Gates,
     now: Timestamp,
 ) -> Result<Promotion, Failure> {
     let workload = requests::readable(deployment)?;
@@ -50,12 +58,17 @@ pub(crate) fn promote(
         return Ok(Promotion::Nothing(format!("is at step {} of {} already{between}", at.step, at.steps)));
     }
     // The time makes it another request than one before a retry.
-    let request = format!("{number}/{}/{now:.0}", goal.name);
+    let request = match gates {
+        Gates::Awaited => format!("{number}/{}/{now:.0}", goal.name),
+        Gates::Passed => format!("{number}/{}/force/{now:.0}", goal.name),
+    };
     let (place, patch) = (goal.place(&workload), requests::annotation(PROMOTE, &request));
     // What cannot be foreseen is no reason to refuse.
     match projection::refusal(&requests::asking(deployment, PROMOTE, &request), &requests::sets(all), now) {
         Ok(Some(words)) => {
-            Err(Failure::Rollout(format!("revision {number} of {name} is not promoted: {words}")))
+            let has_gates = gates == Gates::Awaited && workload.steps.iter().any(|step| step.gate.is_some());
+            let force = if has_gates { "; `promote --force` passes gates" } else { "" };
+            Err(Failure::Rollout(format!("revision {number} of {name} is not promoted: {words}{force}")))
         }
         _ => {
             let said = format!("promotion of revision {number} to {place} requested{between}");

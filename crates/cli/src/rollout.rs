@@ -8,7 +8,7 @@ use plan::keys::{condition, reason};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::at_step::{AtStep, Rest};
+use crate::at_step::{self, AtStep, Rest};
 use crate::code::Code;
 use crate::deletion::Deletion;
 use crate::failed;
@@ -88,7 +88,7 @@ impl Rollout {
             Phase::Complete => Code::Done,
             Phase::Failed => Code::Failed,
             Phase::Paused => Code::Paused,
-            Phase::Resting => self.rest().map_or(Code::Paused, Rest::code),
+            Phase::Resting => self.rest().map_or(Code::Unfinished, Rest::code),
             Phase::Progressing => Code::Unfinished,
         }
     }
@@ -161,7 +161,9 @@ pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&
         (Phase::Failed, format!("deployment \"{name}\": {newer}"))
     } else if let Some(diverged) = diverged(name, &spec, &status) {
         diverged
-    } else if let Some((_, words)) = failed::held(&status) {
+    } else if let Some((_, words)) =
+        failed::held(&status).or_else(|| failed::stalled(&status, &[reason::JOB_REFUSED]))
+    {
         (Phase::Failed, format!("deployment \"{name}\": {words}"))
     } else {
         stands(flavour, name, (&spec, &status), (counts, at_step.as_ref()), newest)
@@ -198,6 +200,9 @@ fn stands(
     }
     if let Some(rest) = at_step.and_then(|at| at.rest.as_ref()) {
         return (Phase::Resting, format!("deployment \"{name}\": {}", rest.words));
+    }
+    if let Some(words) = at_step::hook(status) {
+        return (Phase::Resting, format!("deployment \"{name}\": {words}"));
     }
     let progressing = status.condition(condition::PROGRESSING);
     let is_of_another = || {

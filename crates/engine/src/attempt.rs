@@ -4,6 +4,7 @@
 //! nothing from a cache that is behind the operator's own writes. Only then does it check whether the
 //! rollout has a slot.
 
+mod jobs;
 mod listings;
 mod live;
 mod look;
@@ -270,7 +271,8 @@ impl<P: Port> Attempt<'_, P> {
             let since = entry.memory.status_waits_since.unwrap_or(now);
             Pace::Paced { flavour, since: Some(since), is_busy }
         };
-        let options = Options::new(true, pace);
+        let mut options = Options::new(true, pace);
+        options.runs_jobs = self.engine.settings.runs_jobs;
         Observed { flavour, workload, sets, answers, options }
     }
 

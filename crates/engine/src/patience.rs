@@ -82,9 +82,9 @@ mod tests {
     fn kinds() -> [Kind; 2] {
         let (namespace, name) = (String::new(), String::new());
         let (uid, version) = (String::new(), String::new());
-        let object = Box::default();
-        let create = Request::Create { namespace: namespace.clone(), object, is_dry_run: false };
-        let delete = Request::Delete { namespace, name, uid, version };
+        let (kind, object) = (crate::port::Kind::ReplicaSet, Box::default());
+        let create = Request::Create { kind, namespace: namespace.clone(), object, is_dry_run: false };
+        let delete = Request::Delete { kind, namespace, name, uid, version: Some(version) };
         [create, delete].map(|request| std::mem::discriminant(&request))
     }
 

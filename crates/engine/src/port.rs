@@ -77,6 +77,8 @@ pub enum Kind {
     Deployment,
     /// `apps/v1` ReplicaSet.
     ReplicaSet,
+    /// `batch/v1` Job, of a gate or a hook. The port requeues the Deployment when one changes.
+    Job,
 }
 
 /// One request. Nothing in it is decided by who sends it.
@@ -128,8 +130,10 @@ pub enum Request {
         /// `metadata.uid` of the pod.
         uid: String,
     },
-    /// Creates a ReplicaSet.
+    /// Creates an object.
     Create {
+        /// What it is.
+        kind: Kind,
         /// Where.
         namespace: String,
         /// The whole object.
@@ -152,16 +156,18 @@ pub enum Request {
         /// Whether the reply has to be the whole object and not only its version.
         wants_object: bool,
     },
-    /// Deletes a ReplicaSet if it is still the one, in the version, that was seen.
+    /// Deletes an object if it is still the one, in the version, that was seen. The pods of a Job go with it.
     Delete {
+        /// What it is.
+        kind: Kind,
         /// `metadata.namespace`.
         namespace: String,
         /// `metadata.name`.
         name: String,
         /// `metadata.uid`.
         uid: String,
-        /// `metadata.resourceVersion`.
-        version: String,
+        /// `metadata.resourceVersion`; `None` if any version will do.
+        version: Option<String>,
     },
 }
 

@@ -13,8 +13,8 @@ use plan::{Aftermath, Ask, Awaited, Observed, Plan, ReplicaSet, Requeue, Step, V
 
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
-/// How often a reconcile may plan again. Questions (template, dry run, a ReplicaSet's template, pods), one round of
-/// changes of owner, and one name that an owned ReplicaSet turned out to have, are six; the rest is room.
+/// How often a reconcile may plan again. Questions (template, dry run, a ReplicaSet's template, pods, Jobs), one round
+/// of changes of owner, and one name that an owned ReplicaSet turned out to have, are eight; the rest is room.
 const STEPS_MAX: usize = 12;
 
 /// The outcome of a reconcile.
@@ -142,6 +142,8 @@ impl<C: Cluster> Reconcile<'_, C> {
             Answer::DryRun(dry_run) => answers.dry_run = Some(dry_run),
             Answer::SetTemplate(uid, template) => answers.set_template = Some((uid, template)),
             Answer::Pods(pods) => answers.pods = Some(pods),
+            Answer::Job(found) => answers.job = Some(found),
+            Answer::JobsChecked(checked) => answers.jobs_checked = Some(checked),
         }
         Ok(())
     }
@@ -163,6 +165,10 @@ impl<C: Cluster> Reconcile<'_, C> {
                 }
                 (error, Verdict::PlanWithoutCreation(message)) => {
                     self.observed.answers.refuses_creation = true;
+                    return Ok(Then::Without(ReconcileError { message, ..error }));
+                }
+                (error, Verdict::PlanWithoutJob(message)) => {
+                    self.observed.answers.job_refused = Some(message.clone());
                     return Ok(Then::Without(ReconcileError { message, ..error }));
                 }
                 (error, Verdict::Retry(message)) => return Err(ReconcileError { message, ..error }),
@@ -222,6 +228,11 @@ impl<C: Cluster> Reconcile<'_, C> {
             Some(plan::Action::CreateReplicaSet(set)) if refusal.is_already_exists() => Some(&set.name),
             _ => None,
         };
+        if let Some(plan::Action::CreateJob(_)) = plan.actions.get(index).map(|planned| &planned.action)
+            && refusal.is_already_exists()
+        {
+            return Ok(plan::Failure::NameTaken(None));
+        }
         if let Some(name) = created {
             let live = self.cluster.replica_set(&self.observed.workload, name).await?;
             return Ok(plan::Failure::NameTaken(live.map(Box::new)));

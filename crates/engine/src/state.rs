@@ -50,13 +50,15 @@ pub struct Settings {
     pub looking: Option<Looking>,
     /// How many statuses within a second make the operator busy, so that they wait longer for more news.
     pub busy_at: usize,
+    /// Whether Jobs run, for gates and hooks (rollwright.dev).
+    pub runs_jobs: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let adoption = Adoption::Labelled;
-        let (starts, slots, cooldowns, force) = (true, None, true, false);
-        Self { adoption, starts, slots, cooldowns, force, looking: None, busy_at: BUSY_AT }
+        let (starts, slots, cooldowns, force, runs_jobs) = (true, None, true, false, true);
+        Self { adoption, starts, slots, cooldowns, force, looking: None, busy_at: BUSY_AT, runs_jobs }
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`course`] is the only place that decides this. No later stage asks again.
 
 pub(crate) mod advance;
+pub(crate) mod checkpoints;
 pub(crate) mod criteria;
 pub(crate) mod fallback;
 pub(crate) mod judge;
@@ -17,15 +18,17 @@ pub(crate) mod view;
 use jiff::Timestamp;
 
 use crate::course::advance::{Advanced, advance};
+use crate::course::checkpoints::Jobs;
 use crate::course::fallback::{first_run, pins};
 use crate::course::judge::{Failure, Judgment, judge};
 use crate::course::memory::{Memory, Note, Proof, newer};
 use crate::course::situation::Situation;
 use crate::course::view::View;
 use crate::model::keys::{HASH_LABEL, reason};
-use crate::model::observed::{FailureAction, ReplicaSet};
+use crate::model::observed::ReplicaSet;
 use crate::model::position::Fresh;
 use crate::model::revision;
+use crate::model::safeguards::FailureAction;
 use crate::model::status::{BakeRecord, FallbackRecord};
 
 /// What a rollout is doing, and what its ReplicaSets have to remember. No later stage changes it.
@@ -54,6 +57,8 @@ pub(crate) struct Course {
     pub(crate) bake: Option<BakeRecord>,
     /// When to look again, if nothing changes before.
     pub(crate) due: Option<Timestamp>,
+    /// The Jobs of its gates and hooks (GA-1).
+    pub(crate) jobs: Jobs,
 }
 
 /// What comes before the rollout.
@@ -64,25 +69,32 @@ pub(crate) enum Hold {
     NewerSpec(String),
     /// A verdict, or a retry that voids one, is written before anything moves (FP-2, FP-9).
     Verdict,
+    /// The server does not accept a Job of a revision that begins, for this reason (GA-5).
+    JobRefused(String),
+    /// The hook before the rollout has not passed (GA-1).
+    Hook,
 }
 
 /// Decides what a rollout is doing.
 pub(crate) fn course(view: View<'_>) -> Course {
     let newer = newer(view);
-    let judgment = if newer.is_some() { Judgment::default() } else { judge(view) };
+    let mut jobs = if newer.is_some() { Jobs::default() } else { checkpoints::look(view) };
+    let judgment = if newer.is_some() { Judgment::default() } else { judge(view, &jobs.runs) };
     let situation = situation(view, &judgment);
     let advanced = match newer {
         Some(_) => Advanced::remembered(view, &judgment, &situation),
         None => advance(view, &judgment, &situation),
     };
+    let fresh_runs = newer.is_none().then(|| jobs.go_on(view, &judgment, &situation, &advanced)).flatten();
     let bad = bad(view, &judgment, &situation);
     let left = left(view, &judgment, &situation);
     let pins = pins(view, &judgment, &situation);
     let Judgment { inferred, fallback, ruling, .. } = judgment;
-    let Advanced { fresh, stage, memory, due } = advanced;
+    let Advanced { fresh, stage, memory, due, .. } = advanced;
+    let fresh = Fresh { runs: fresh_runs.unwrap_or_default(), ..fresh };
     // What the steps add to a verdict on the declared ReplicaSet is one write with it.
     let declared = memory.or_else(|| ruling.memory.map(|memory| Box::new((*memory, Vec::new()))));
-    let declared = view.sets.declared.zip(declared);
+    let declared = view.sets.declared.zip(jobs.remembered(view, declared));
     // Nor does anything move by a verdict that a retry voids: no pod comes for a way back that is over.
     let has_verdict = declared.as_ref().is_some_and(|(_, noted)| noted.0.shown == Proof::Failed);
     let is_verdict_due = (has_verdict || ruling.is_retried) && view.workload().pin_in_force().is_none();
@@ -91,13 +103,14 @@ pub(crate) fn course(view: View<'_>) -> Course {
     if let Some(note) = inferred.filter(|note| notes.iter().all(|pin| pin.set != note.set)) {
         notes.insert(0, *note);
     }
+    notes.extend(jobs.stray.take().map(|stray| *stray));
     if let Some((set, noted)) = declared {
         let (memory, events) = *noted;
         notes.push(Note { set, memory, events });
     }
     Course {
         situation: situation.at(stage),
-        hold: newer.map(Hold::NewerSpec).or(is_verdict_due.then_some(Hold::Verdict)),
+        hold: newer.map(Hold::NewerSpec).or(is_verdict_due.then_some(Hold::Verdict)).or(jobs.hold()),
         fallback,
         bad,
         left,
@@ -107,7 +120,8 @@ pub(crate) fn course(view: View<'_>) -> Course {
         needs_evidence: ruling.needs_evidence,
         retried: ruling.retried,
         bake: ruling.bake,
-        due: ruling.due.into_iter().chain(due).min(),
+        due: ruling.due.into_iter().chain(due).chain(jobs.due).min(),
+        jobs,
     }
 }
 
@@ -122,16 +136,17 @@ fn situation(view: View<'_>, judgment: &Judgment) -> Situation {
             Some(_) => Situation::Declared(None),
         };
     }
-    if sets.declared.is_none_or(|declared| judgment.of(declared) != Proof::Failed) {
-        return Situation::Declared(None);
-    }
+    let failed = sets.declared.filter(|declared| judgment.of(*declared) == Proof::Failed);
+    let Some(declared) = failed else { return Situation::Declared(None) };
     let failed = |reason| Situation::Failed { reason, stage: None };
     let action = workload.failure_policy.as_ref().map(|policy| policy.action);
     let reverts = judgment.ruling.failure.is_aborted || action == Some(FailureAction::Revert);
     match judgment.fallback {
         Some(fallback) if reverts => Situation::Reverted(fallback),
         None if reverts => failed(reason::NO_GOOD_REVISION),
-        _ if action == Some(FailureAction::Stop) => failed(reason::ROLLOUT_FAILED),
+        _ if action == Some(FailureAction::Stop) || judgment.has_failed_hook(declared) => {
+            failed(reason::ROLLOUT_FAILED)
+        }
         _ => Situation::Declared(None),
     }
 }

@@ -25,18 +25,19 @@ pub use model::action::{
     RollBack, StatusWrite, Step, Target, UpdateReplicaSet,
 };
 pub use model::blocker::{Blocker, Findings};
+pub use model::checkpoint::{Checkpoint, FoundJob, Job, JobSpec, JobState, NewJob};
 pub use model::conditions::Condition;
 pub use model::evidence::{Evidence, Restarts};
 pub use model::flavour::Flavour;
 pub use model::labels::Map;
 pub use model::observed::{
-    Answers, DryRun, FailureAction, FailurePolicy, Observed, Options, Pace, Pin, Pod, ReplicaSet, SetFailure,
-    SetStatus, Strategy, Workload,
+    Answers, DryRun, Observed, Options, Pace, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, Workload,
 };
 pub use model::record::{
     Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, Promotion, RECORD_BYTES_MAX, RECORDS_MAX,
     Record, Scaler,
 };
+pub use model::safeguards::{FailureAction, FailurePolicy, Pin};
 pub use model::sets::replica_count;
 pub use model::status::{
     BakeRecord, CollisionRecord, FallbackRecord, Marks, Ours, RecentRollback, RollbackRecord, Status,
@@ -107,6 +108,9 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let sets = identify(observed)?;
     let view = View { observed, sets: &sets, now };
     let course = course(view);
+    if let Some(ask) = &course.jobs.ask {
+        return Err(ask.clone().into());
+    }
     let request = request(view);
     let aim = aim(view, &course, &request)?;
     let upkeep = upkeep(view, &course, &aim);

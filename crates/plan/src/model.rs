@@ -4,6 +4,7 @@
 pub(crate) mod action;
 pub(crate) mod blocker;
 pub(crate) mod canonical;
+pub(crate) mod checkpoint;
 pub(crate) mod conditions;
 pub mod durations;
 pub mod equality;
@@ -19,6 +20,8 @@ pub(crate) mod position;
 pub(crate) mod quantity;
 pub(crate) mod record;
 pub mod revision;
+pub(crate) mod runs;
+pub(crate) mod safeguards;
 pub mod selector;
 pub(crate) mod sets;
 pub(crate) mod status;

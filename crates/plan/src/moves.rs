@@ -27,7 +27,8 @@ pub(crate) fn moves(sets: &[Counted], aim: &Aim) -> Moves {
 fn chosen(sets: &[Counted], aim: &Aim) -> Moves {
     match (aim.gate, aim.manner) {
         (Gate::Shut, _) => Moves {
-            created: created(sets, aim).filter(|_| matches!(aim.because, Because::RollingBack(_))),
+            created: created(sets, aim)
+                .filter(|_| matches!(aim.because, Because::RollingBack(_) | Because::AwaitsHook)),
             ..Moves::default()
         },
         (Gate::Frozen, _) => scale::scale(sets, aim),

@@ -61,6 +61,8 @@ pub enum Verdict {
     PlanWithoutCuts(String),
     /// The same with [`crate::Answers::refuses_creation`].
     PlanWithoutCreation(String),
+    /// The same with [`crate::Answers::job_refused`].
+    PlanWithoutJob(String),
     /// The reconcile ends with an error, and is tried again with backoff.
     Retry(String),
     /// The reconcile ends with an error that no retry would mend.
@@ -86,6 +88,7 @@ pub fn after_failure(
             let is_report_split = plan.actions.iter().take(index).any(|planned| is_status(&planned.action));
             Aftermath { deviation: is_report_split.then_some("S4.5"), ..Aftermath::end(Verdict::Continue) }
         }
+        (Action::CreateJob(_) | Action::DeleteJob { .. }, failure) => after_job(&planned.action, failure),
         // NS-2: a ReplicaSet that had to make room stays; the new one is created all the same.
         (Action::DeleteReplicaSet(_), _) if is_followed_by_create(plan, index) => {
             Aftermath::end(Verdict::Continue)
@@ -115,6 +118,19 @@ pub fn after_failure(
         }
         (_, failure) => Aftermath::end(Verdict::Retry(failure.to_string())),
     }
+}
+
+/// GA-3: the next reconcile reads a Job that is there already, and one that is gone need not be deleted.
+fn after_job(action: &Action, failure: &Failure) -> Aftermath {
+    Aftermath::end(match (action, failure) {
+        (Action::CreateJob(_), Failure::NameTaken(_)) | (Action::DeleteJob { .. }, Failure::NotFound(_)) => {
+            Verdict::Continue
+        }
+        (Action::CreateJob(_), Failure::Invalid(text) | Failure::Refused(text) | Failure::NotFound(text)) => {
+            Verdict::PlanWithoutJob(text.clone())
+        }
+        (_, failure) => Verdict::Retry(failure.to_string()),
+    })
 }
 
 /// S6.13: upstream swallows this; here the reconcile is tried again. The status is still true.

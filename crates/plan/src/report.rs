@@ -104,6 +104,16 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
             let progressing = explain::stands_still(decisions, reason, words.clone());
             counted(decisions, draft(decisions, opening), Why::Blocked(words), progressing)
         }
+        Because::JobRefused(words) => {
+            let progressing = explain::stands_still(decisions, reason::JOB_REFUSED, words.clone());
+            counted(decisions, draft(decisions, opening), Why::Blocked(words.clone()), progressing)
+        }
+        Because::AwaitsHook => {
+            let (words, draft) = (resting::before(decisions), draft(decisions, opening));
+            let why = Why::Resting(words.clone());
+            let edit = resting::stands_still(decisions, &draft.status, reason::AWAITING_HOOK, words);
+            counted(decisions, draft, why, edit)
+        }
         Because::Paused => counted(decisions, draft(decisions, opening), Why::Paused, None),
         Because::Scaling => counted(decisions, draft(decisions, opening), Why::Stepping, None),
         Because::OldPodsRun | Because::NamesTaken(_) | Because::Judged | Because::RollingOut => {
@@ -290,6 +300,26 @@ fn keeps_counters(observed: &Observed, in_hand: &Status) -> bool {
     is_of_before || !observed.flavour.has_status_extras()
 }
 
+/// Where the rollout stands.
+fn standing<'a>(decisions: &Decisions<'_>, status: &Status, is_complete: bool, why: &'a Why) -> Standing<'a> {
+    let workload = decisions.view.workload();
+    match &decisions.aim.because {
+        Because::SelectsAll => Standing::selecting_all(why),
+        Because::NewerSpec(_) => Standing::newer_spec(why),
+        Because::Failed { reason } => Standing::failed(reason, why),
+        Because::JobRefused(_) => Standing::failed(reason::JOB_REFUSED, why),
+        Because::AwaitsHook => Standing::resting(reason::AWAITING_HOOK, why),
+        _ if decisions.resting().is_some() && !Standing::is_blocked(status) => {
+            if decisions.failed_gate() {
+                return Standing::failed(reason::GATE_FAILED, why);
+            }
+            Standing::resting(reason::RESTING_AT_STEP, why)
+        }
+        _ => Standing::diverged(&decisions.course.situation, workload.paused, why)
+            .unwrap_or_else(|| Standing::of(status, workload, is_complete, why)),
+    }
+}
+
 /// A status to write, and the events after that; nothing, if the stored one is the same.
 fn written(
     decisions: &Decisions<'_>,
@@ -300,14 +330,7 @@ fn written(
     let workload = decisions.view.workload();
     let is_complete = decisions.has_declared() && decisions.is_complete(&status);
     let has_extras = decisions.view.observed.flavour.has_status_extras();
-    let standing = has_extras.then(|| match &decisions.aim.because {
-        Because::SelectsAll => Standing::selecting_all(why),
-        Because::NewerSpec(_) => Standing::newer_spec(why),
-        Because::Failed { reason } => Standing::failed(reason, why),
-        _ if decisions.resting().is_some() && !Standing::is_blocked(&status) => Standing::resting(why),
-        _ => Standing::diverged(&decisions.course.situation, workload.paused, why)
-            .unwrap_or_else(|| Standing::of(&status, workload, is_complete, why)),
-    });
+    let standing = has_extras.then(|| standing(decisions, &status, is_complete, why));
     if let Some(standing) = &standing {
         standing.note(&mut status, decisions.view.now);
     }

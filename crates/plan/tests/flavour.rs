@@ -139,6 +139,7 @@ fn check(name: &str, action: &Action) {
             assert!(set.iter().all(|(key, _)| !key.starts_with(OUR_PREFIX)), "{name}: {set:?}");
         }
         Action::SetSelector(_) => panic!("{name}: upstream writes no selector"),
+        Action::CreateJob(_) | Action::DeleteJob { .. } => panic!("{name}: apps/v1 has no Jobs"),
         Action::DeleteReplicaSet(_) => {}
     }
 }
@@ -170,6 +171,7 @@ fn kind(action: &Action) -> &'static str {
         Action::DeleteReplicaSet(_) => "delete",
         Action::WriteStatus(_) => "status",
         Action::RollBack(_) => "roll back",
+        Action::CreateJob(_) | Action::DeleteJob { .. } => "job",
     }
 }
 

@@ -8,7 +8,7 @@ use crate::structure::{files, root};
 
 const FUNCTION_LINES_MAX: usize = 50;
 /// The most items that other crates may name; constants, methods, fields and variants do not count.
-const INTERFACE_MAX: usize = 100;
+const INTERFACE_MAX: usize = 106;
 const TESTS: [&str; 3] = ["moves/tests", "moves/enumeration", "moves/model"];
 /// What reads a clock, draws lots, or acts.
 const FORBIDDEN: [&str; 12] = [

@@ -207,6 +207,8 @@ pub(crate) fn brief(action: &Action) -> String {
         }
         Action::DeleteReplicaSet(target) => format!("delete {}", target.name),
         Action::WriteStatus(write) => brief_status(&write.status),
+        Action::CreateJob(new) => format!("create Job {}", new.name),
+        Action::DeleteJob { name, .. } => format!("delete Job {name}"),
         Action::RollBack(write) if write.template.is_some() => "roll back".to_owned(),
         Action::RollBack(_) => "clear the rollback request".to_owned(),
     }

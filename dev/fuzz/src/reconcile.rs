@@ -4,7 +4,9 @@ use api::decode::{self, Defaults};
 use api::encode;
 use jiff::Timestamp;
 use plan::template::Template;
-use plan::{Action, Ask, DryRun, Flavour, Observed, Options, OwnerChange, Pace, Plan, Step, Target};
+use plan::{
+    Action, Ask, DryRun, Flavour, FoundJob, Observed, Options, OwnerChange, Pace, Plan, Step, Target,
+};
 use serde_json::Value;
 
 use crate::input;
@@ -92,6 +94,8 @@ fn answer(observed: &mut Observed, objects: &[Value], ask: Ask) {
             assert!(observed.answers.dry_run.replace(stored).is_none());
         }
         Ask::SetTemplate { uid, .. } => observed.answers.set_template = Some((uid.clone(), template(&uid))),
+        Ask::Job { name } => observed.answers.job = Some(FoundJob { name, job: Ok(None) }),
+        Ask::CheckJobs => observed.answers.jobs_checked = Some(Ok(())),
         Ask::Pods => panic!("asked again"),
     }
 }
@@ -137,6 +141,7 @@ fn check(observed: &Observed, plan: &Plan) {
                 let set = own(target);
                 assert!(set.size == 0 && set.status.replicas == 0, "HC-1: {set:?}");
             }
+            Action::CreateJob(_) | Action::DeleteJob { .. } => {}
             Action::CreateReplicaSet(new) => {
                 assert!(!observed.workload.deleting, "OW-3");
                 assert!(new.name.len() <= 253 && new.name.ends_with(&new.hash));

@@ -228,6 +228,9 @@ impl Cluster for Store<'_> {
                 self.sent_read("list", "pods", "");
                 Ok(Answer::Pods(self.case.input.pods.iter().map(decode::pod).collect()))
             }
+            Ask::Job { .. } | Ask::CheckJobs => {
+                Err(refuse(500, "InternalError", "apps/v1 has no Jobs".to_owned()))
+            }
         }
     }
 

@@ -51,6 +51,12 @@ pub(crate) fn of(flavour: Flavour, workload: &Workload, action: &Action) -> Writ
         Action::WriteStatus(write) => {
             deployment("updateStatus", Body::Merge(encode::status_patch(flavour, workload, write)))
         }
+        Action::CreateJob(new) => {
+            Write { resource: "jobs", ..set("create", &new.name, Body::Merge(Value::Null)) }
+        }
+        Action::DeleteJob { name, .. } => {
+            Write { resource: "jobs", ..set("delete", name, Body::Merge(Value::Null)) }
+        }
         Action::RollBack(write) => {
             deployment("update", Body::Operations(tree(&encode::rollback_patch(flavour, workload, write))))
         }

@@ -182,6 +182,7 @@ impl Link {
         match kind {
             Kind::Deployment => workloads_of(self.flavour),
             Kind::ReplicaSet => Resource::ReplicaSets,
+            Kind::Job => Resource::Jobs,
         }
     }
 
@@ -205,7 +206,9 @@ impl Link {
                 let subresource = if of_status { Subresource::Status } else { Subresource::Main };
                 Request::Patch { resource: self.resource(kind), name, patch, subresource }
             }
-            port::Request::Delete { name, uid, version, .. } => Request::Delete { name, uid, version },
+            port::Request::Delete { name, uid, version, .. } => {
+                Request::Delete { name, uid, version: version.unwrap_or_default() }
+            }
         }
     }
 

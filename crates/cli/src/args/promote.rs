@@ -17,6 +17,9 @@ pub(crate) struct PromoteArguments {
     /// Continue to the end of the rollout.
     #[arg(long)]
     pub(crate) full: bool,
+    /// Pass gates that have not passed; the history records it.
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) writing: Writing,
 }

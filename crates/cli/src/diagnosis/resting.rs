@@ -3,7 +3,8 @@
 use plan::keys::reason;
 
 use super::facts::{Diagnosis, Facts, Verdict};
-use crate::at_step::Rest;
+use crate::at_step::{self, Rest};
+use crate::failed;
 use crate::rollouts;
 
 /// The rollout waits at a step: for a person, or for some time.
@@ -16,6 +17,7 @@ pub(super) fn at_step(facts: &Facts<'_>, rest: &Rest) -> Diagnosis {
         false if has_replicas => (Verdict::Paused, String::new(), promote),
         false => (Verdict::Paused, String::new(), format!("{} --replicas=COUNT", command("scale"))),
     };
+    let more = format!("{more}{}", log_of(facts, &rest.words));
     let left = rest.left(facts.now);
     let rollout = facts.deployment.status().rollout;
     let promoted = rollout.map_or_else(String::new, |rollout| rollouts::promoted(&rollout, facts.now));
@@ -25,6 +27,26 @@ pub(super) fn at_step(facts: &Facts<'_>, rest: &Rest) -> Diagnosis {
         text: format!("{}{left}.{promoted} {more}To give the revision up: `{abort}`.", rest.words),
         next: Some(next),
     }
+}
+
+/// The hook before the rollout has not passed, or a Job of the revision is not accepted (GA-1, GA-5).
+pub(super) fn before(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let status = facts.deployment.status();
+    let (verdict, cause, words) = if let Some(words) = at_step::hook(&status) {
+        (Verdict::Waiting, reason::AWAITING_HOOK, words)
+    } else {
+        let (cause, words) = failed::stalled(&status, &[reason::JOB_REFUSED])?;
+        (Verdict::Blocked, cause, words)
+    };
+    let text = format!("{words}. {}", log_of(facts, &words)).trim_end().to_owned();
+    Some(Diagnosis { verdict, cause: cause.into(), text, next: Some(facts.deployment.command("status")) })
+}
+
+/// How to read the log of the Job that these words name, in a sentence with a blank after it; empty if they name none.
+fn log_of(facts: &Facts<'_>, words: &str) -> String {
+    let name = words.split_once("Job ").and_then(|(_, rest)| rest.split(' ').next());
+    let namespace = facts.deployment.namespace();
+    name.map_or_else(String::new, |name| format!("Its log: `kubectl logs -n {namespace} job/{name}`. "))
 }
 
 #[cfg(test)]

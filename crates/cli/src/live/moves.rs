@@ -10,7 +10,7 @@ use crate::edits::{self, Undo};
 use crate::failure::Failure;
 use crate::history::{Revision, revisions};
 use crate::projection::Projection;
-use crate::promotion::{self, Promotion};
+use crate::promotion::{self, Gates, Promotion};
 use crate::requests;
 use crate::verbs::{plan, undo};
 
@@ -94,7 +94,7 @@ impl Move {
                 let (number, patch) = requests::retry(deployment, all, now)?;
                 Ok((format!("retry of revision {number} requested"), patch))
             }
-            Self::Promote => match promotion::promote(deployment, all, None, now)? {
+            Self::Promote => match promotion::promote(deployment, all, None, Gates::Awaited, now)? {
                 Promotion::Nothing(words) => Err(Failure::Rollout(format!("{full} {words}"))),
                 Promotion::Request(done, patch) => Ok((done, patch)),
             },

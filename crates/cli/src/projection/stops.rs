@@ -24,6 +24,7 @@ impl fmt::Display for Stop {
         write!(f, "step {} of {}", self.step, self.steps)?;
         self.until.iter().try_for_each(|until| match until {
             Until::Promoted => f.write_str(", until promoted"),
+            Until::Gate => f.write_str(", until its gate passes"),
             Until::Seconds(seconds) => write!(f, ", for {seconds} s"),
             Until::Replicas => Ok(()),
         })
@@ -36,6 +37,7 @@ impl Stop {
         let member = |until: &Until| match until {
             Until::Promoted => Some(("approval".to_owned(), "Required".into())),
             Until::Seconds(seconds) => Some(("waitSeconds".to_owned(), (*seconds).into())),
+            Until::Gate => Some(("gate".to_owned(), true.into())),
             Until::Replicas => None,
         };
         let numbers = [("step".to_owned(), self.step.into()), ("steps".to_owned(), self.steps.into())];
@@ -66,7 +68,16 @@ impl Passed {
         }
         let (Some((at, steps)), Some(row)) = (record.step.zip(record.steps), rows.last_mut()) else { return };
         let left = (self.step + 1)..at;
-        row.stops.extend(left.map(|step| Stop { step, steps, until: Vec::new() }));
+        // A gate passes by itself, where a Job succeeds.
+        let gate = |step: i64| {
+            let index = usize::try_from(step - 1).ok();
+            let step = index.and_then(|index| world.observed.workload.steps.get(index));
+            step.into_iter()
+                .flat_map(|step| step.until.clone())
+                .filter(|until| *until == Until::Gate)
+                .collect()
+        };
+        row.stops.extend(left.map(|step| Stop { step, steps, until: gate(step) }));
         self.step = self.step.max(at - 1);
     }
 

@@ -7,8 +7,8 @@ use engine::reconcile::{Answer, Refusal};
 use plan::keys::REVISION;
 use plan::template::Template;
 use plan::{
-    Action, Answers, Ask, DryRun, NewReplicaSet, Observed, Options, OwnerChange, Pace, Pod, ReplicaSet,
-    RollBack, SetStatus, UpdateReplicaSet,
+    Action, Answers, Ask, DryRun, FoundJob, Job, JobState, NewReplicaSet, Observed, Options, OwnerChange,
+    Pace, Pod, ReplicaSet, RollBack, SetStatus, UpdateReplicaSet,
 };
 use serde_json::Value;
 
@@ -22,6 +22,8 @@ pub(super) struct World<'a> {
     templates: BTreeMap<String, Value>,
     /// Pods as they are; without them, as the ReplicaSets' numbers have it.
     pods: Option<Vec<Pod>>,
+    /// Jobs that were created, with the uid of the ReplicaSet that owns each.
+    jobs: BTreeMap<String, String>,
     pub(super) version: u64,
     pub(super) now: jiff::Timestamp,
     /// The most pods that are asked for, and the fewest that are available, in the reconcile under way.
@@ -55,6 +57,7 @@ impl<'a> World<'a> {
             template: deployment.template(),
             templates: sets.iter().map(|set| (uid(set), template(set))).collect(),
             pods,
+            jobs: BTreeMap::new(),
             version: 0,
             now,
             bounds: None,
@@ -78,6 +81,16 @@ impl<'a> World<'a> {
                 };
                 Answer::Pods(self.pods.clone().unwrap_or_else(|| running.map(pod).collect()))
             }
+            // Nobody knows what a Job will come to: a plan shows what follows if all of them succeed.
+            Ask::Job { name } => {
+                let job = |set_uid: &String| Job {
+                    uid: name.clone(),
+                    controller_uid: Some(set_uid.clone()),
+                    state: JobState::Succeeded,
+                };
+                Answer::Job(FoundJob { name: name.clone(), job: Ok(self.jobs.get(name).map(job)) })
+            }
+            Ask::CheckJobs => Answer::JobsChecked(Ok(())),
         }
     }
 
@@ -105,6 +118,8 @@ impl<'a> World<'a> {
                     workload.annotations.insert(REVISION.to_owned(), revision.clone());
                 }
             }
+            Action::CreateJob(new) => _ = self.jobs.insert(new.name.clone(), new.set_uid.clone()),
+            Action::DeleteJob { name, .. } => _ = self.jobs.remove(name),
             Action::RollBack(write) => return self.roll_back(write),
         }
         Ok(())

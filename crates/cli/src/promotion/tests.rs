@@ -10,7 +10,8 @@ fn now() -> Timestamp {
 }
 
 fn promoted(deployment: &Deployment, to: Option<&str>) -> Result<Promotion, (Code, String)> {
-    promote(deployment, &samples::revisions(), to, now()).map_err(|error| (error.code(), error.to_string()))
+    promote(deployment, &samples::revisions(), to, Gates::Awaited, now())
+        .map_err(|error| (error.code(), error.to_string()))
 }
 
 fn requested(place: &str, request: &str) -> Result<Promotion, (Code, String)> {
@@ -131,10 +132,10 @@ fn a_step_behind_is_refused_in_the_words_of_the_planner() {
     let mut deployment = samples::resting_until_promoted();
     deployment.body["spec"]["strategy"]["rollingUpdate"]["steps"][1]["updated"] = json!("50%");
     let all = crate::history::revisions(vec![samples::set(6, 1), samples::set(7, 2)]);
-    let refused = promote(&deployment, &all, Some("1"), now()).err().unwrap();
+    let refused = promote(&deployment, &all, Some("1"), Gates::Awaited, now()).err().unwrap();
     assert_eq!(refused.code(), Code::Failed);
     let words = "revision 7 of web is not promoted: rollwright.dev/promote=7/1/2026-04-01T12:05:00Z names step 1 of 4, \
                  and revision 7 is at step 2: name one ahead";
     assert_eq!(refused.to_string(), words);
-    assert!(promote(&deployment, &all, Some("all"), now()).is_ok());
+    assert!(promote(&deployment, &all, Some("all"), Gates::Awaited, now()).is_ok());
 }

@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::revisions;
 use crate::output::{document, print};
-use crate::promotion::{self, Promotion};
+use crate::promotion::{self, Gates, Promotion};
 use crate::terminal::tell;
 use crate::verbs::subject::Subject;
 use crate::{edits, goal, newer, pinned, requests};
@@ -99,7 +99,8 @@ pub(crate) async fn promote(subject: &Subject, arguments: &PromoteArguments) -> 
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
     let to = if arguments.full { Some(goal::ALL) } else { arguments.to.as_deref() };
-    match promotion::promote(deployment, &all, to, jiff::Timestamp::now())? {
+    let gates = if arguments.force { Gates::Passed } else { Gates::Awaited };
+    match promotion::promote(deployment, &all, to, gates, jiff::Timestamp::now())? {
         Promotion::Nothing(words) => report(deployment, &words, &arguments.writing),
         Promotion::Request(done, patch) => apply(subject, &patch, &done, &arguments.writing).await,
     }

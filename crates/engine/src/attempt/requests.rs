@@ -97,7 +97,7 @@ impl<P: Port> Attempt<'_, P> {
 
     async fn create_set(&self, object: Box<RawValue>, name: &str, cause: Cause<'_>) -> Result<(), Refusal> {
         let namespace = self.key.namespace.clone();
-        let request = Request::Create { namespace, object, is_dry_run: false };
+        let request = Request::Create { kind: Kind::ReplicaSet, namespace, object, is_dry_run: false };
         let sent = self.send_for_version(request, cause).await;
         self.note_set(&sent, name);
         sent.map(|_| ())
@@ -105,10 +105,11 @@ impl<P: Port> Attempt<'_, P> {
 
     async fn delete_set(&self, target: &Target, cause: Cause<'_>) -> Result<(), Refusal> {
         let request = Request::Delete {
+            kind: Kind::ReplicaSet,
             namespace: self.key.namespace.clone(),
             name: target.name.clone(),
             uid: target.uid.clone(),
-            version: target.resource_version.clone(),
+            version: Some(target.resource_version.clone()),
         };
         // Before the request: the watch may be faster than the answer.
         self.engine.cache().expect_gone(&self.key.namespace, &target.uid);
@@ -159,7 +160,8 @@ impl<P: Port> Attempt<'_, P> {
             return Ok(known);
         }
         let object = encode::dry_run_replica_set(flavour, workload, set);
-        let request = Request::Create { namespace: self.key.namespace.clone(), object, is_dry_run: true };
+        let (kind, namespace) = (Kind::ReplicaSet, self.key.namespace.clone());
+        let request = Request::Create { kind, namespace, object, is_dry_run: true };
         let result = self.send_for_object(request, Cause::Look).await;
         let stored = result.map(|stored| flavour.stored_digest(stored.template()));
         if let Err(refusal) = &stored {
@@ -196,6 +198,8 @@ impl<P: Port> Attempt<'_, P> {
                 self.patch_set(&update.target, patch, cause).await.map(|_| None)
             }
             Action::DeleteReplicaSet(target) => self.delete_set(target, cause).await.map(|()| None),
+            Action::CreateJob(new) => self.create_job(workload, new, cause).await.map(|()| None),
+            Action::DeleteJob { name, uid } => self.delete_job(name, uid, cause).await.map(|()| None),
             Action::WriteStatus(write) => self.write_status(workload, write, cause).await.map(Some),
             Action::RollBack(write) => {
                 let patch = Patch::Json(encode::rollback_patch(flavour, workload, write));
@@ -246,6 +250,8 @@ impl<P: Port> Cluster for Attempt<'_, P> {
             Ask::SetTemplate { name, uid } => {
                 Answer::SetTemplate(uid.clone(), self.set_template(name, uid).await?)
             }
+            Ask::Job { name } => Answer::Job(self.job(name).await?),
+            Ask::CheckJobs => Answer::JobsChecked(self.check_jobs(workload).await?),
             Ask::Pods => {
                 let selector = workload.selector.as_ref().map(ToString::to_string).unwrap_or_default();
                 let (key, uid) = (self.key.clone(), workload.uid.clone());

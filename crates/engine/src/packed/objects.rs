@@ -6,8 +6,8 @@ use plan::selector::{LabelSelector, Requirement};
 use plan::template::Fingerprint;
 use plan::{
     Author, Authors, BakeRecord, Blocker, CollisionRecord, Condition, End, FailureAction, FailurePolicy,
-    FallbackRecord, HistoryHead, Marks, Ours, Outcome, Outline, Pin, Promotion, RecentRollback, Record,
-    ReplicaSet, RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy, TargetRecord,
+    FallbackRecord, HistoryHead, JobSpec, Marks, Ours, Outcome, Outline, Pin, Promotion, RecentRollback,
+    Record, ReplicaSet, RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy, TargetRecord,
     TemplateSummary, Trigger, Until, UpdateStep, Workload,
 };
 
@@ -45,6 +45,8 @@ packed!(Workload {
     annotations,
     strategy,
     steps,
+    before_hook,
+    after_hook,
     good_skips_steps,
     min_ready_seconds,
     revision_history_limit,
@@ -58,7 +60,9 @@ packed!(Workload {
     template,
 });
 
-packed!(UpdateStep { updated, until });
+packed!(UpdateStep { updated, until, gate });
+
+packed!(JobSpec { digest, timeout_seconds });
 
 packed!(TemplateSummary { fingerprint, outline, labels, containers, images });
 
@@ -151,7 +155,7 @@ packed!(Record {
     end,
 });
 
-packed!(Promotion { step, manager, time });
+packed!(Promotion { step, manager, time, is_forced });
 
 packed!(End { time, outcome, reason, message });
 
@@ -244,6 +248,7 @@ impl Pack for Until {
         match self {
             Self::Promoted => out.push(0),
             Self::Replicas => out.push(1),
+            Self::Gate => out.push(3),
             Self::Seconds(seconds) => {
                 out.push(2);
                 seconds.pack(out);
@@ -255,6 +260,7 @@ impl Pack for Until {
         match from.byte() {
             0 => Self::Promoted,
             1 => Self::Replicas,
+            3 => Self::Gate,
             _ => Self::Seconds(i64::unpack(from)),
         }
     }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use plan::template::Template;
-use plan::{Action, Ask, DryRun, Event, OwnerChange, Pod, ReplicaSet, Workload};
+use plan::{Action, Ask, DryRun, Event, FoundJob, OwnerChange, Pod, ReplicaSet, Workload};
 
 /// A cluster that a reconcile acts on: the API server, or a store in memory.
 ///
@@ -62,6 +62,10 @@ pub enum Answer {
     SetTemplate(String, Template),
     /// To [`Ask::Pods`].
     Pods(Vec<Pod>),
+    /// To [`Ask::Job`].
+    Job(FoundJob),
+    /// To [`Ask::CheckJobs`]: why the server does not accept one.
+    JobsChecked(Result<(), String>),
 }
 
 /// A request that was not carried out, or has an unknown outcome.

@@ -18,6 +18,7 @@ use crate::model::keys::{DESIRED_REPLICAS, PROMOTE, condition, reason};
 use crate::model::position::{Fresh, Position, Rest, Walk};
 use crate::model::record::Promotion;
 use crate::model::revision;
+use crate::model::runs::Runs;
 use crate::model::steps::STEP_NAMES;
 
 /// What the steps come to in a reconcile.
@@ -31,6 +32,8 @@ pub(crate) struct Advanced {
     pub(crate) memory: Option<Box<(Memory, Vec<Event>)>>,
     /// When the wait at the step ends by itself.
     pub(crate) due: Option<Timestamp>,
+    /// The step that it has reached, if its gate has to pass (GA-1).
+    pub(crate) gate: Option<usize>,
 }
 
 /// Where the rollout is, and how far it advances.
@@ -49,7 +52,7 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
         let retried = judgment.ruling.memory.as_deref().filter(|_| judgment.ruling.is_retried);
         let begun = |memory: &Memory| (Memory { walk: fresh.walk.clone(), ..memory.clone() }, Vec::new());
         let memory = retried.map(begun).map(Box::new);
-        return Advanced { fresh, stage, memory, due: None };
+        return Advanced { fresh, stage, memory, due: None, gate: None };
     }
     let Some(set) = sets.declared().filter(|_| runs) else { return Advanced::default() };
     let stored = judgment.ruling.memory.as_deref().cloned().unwrap_or_else(|| Memory::known(set));
@@ -78,7 +81,9 @@ impl<'a> Rollout<'a> {
         advance.go_on(is_held);
         let Advance { position, memory, events, .. } = advance;
         let memory = Memory { walk: Some(Walk::At(position.clone())), ..memory };
-        self.at_stage(&position, (memory != *stored).then(|| Box::new((memory, events))))
+        let gate = position.rest.map(|_| self.step(&position)).filter(|step| self.awaits_gate(*step));
+        let advanced = self.at_stage(&position, (memory != *stored).then(|| Box::new((memory, events))));
+        Advanced { gate, ..advanced }
     }
 
     fn at_stage(self, position: &Position, memory: Option<Box<(Memory, Vec<Event>)>>) -> Advanced {
@@ -86,7 +91,7 @@ impl<'a> Rollout<'a> {
         let rest = position.rest.filter(|rest| rest.stopped.is_none());
         let wait = rest.and_then(|rest| self.wait(self.step(position), rest));
         let due = wait.as_ref().and_then(Wait::end).filter(|end| *end > self.view.now);
-        Advanced { fresh: Fresh::default(), stage: Some(self.stage(position)), memory, due }
+        Advanced { fresh: Fresh::default(), stage: Some(self.stage(position)), memory, due, gate: None }
     }
 
     fn remembered(self) -> Option<Stage> {
@@ -106,8 +111,9 @@ impl<'a> Rollout<'a> {
         let step = if self.serves() { promoted.max(self.first_with_room()) } else { promoted };
         let position = self.at(step).or_else(|| self.begun_again(step));
         let is_ahead = position.is_some() && promoted > 0;
-        let promotion = is_ahead.then(|| self.promotion(promoted));
-        Fresh { walk: Some(position.map_or(Walk::Without, Walk::At)), promote, promotion }
+        let promotion = is_ahead.then(|| self.promotion(promoted, false));
+        let walk = Some(position.map_or(Walk::Without, Walk::At));
+        Fresh { walk, promote, promotion, runs: Runs::default() }
     }
 
     /// The position of one that is retried where nothing keeps the other pods any more: its steps still hold, unless it
@@ -125,12 +131,13 @@ impl<'a> Rollout<'a> {
     }
 
     /// One that is carried out now.
-    fn promotion(&self, step: usize) -> Promotion {
+    fn promotion(&self, step: usize, is_forced: bool) -> Promotion {
         let author = self.workload.authors.promotion.as_ref();
         Promotion {
             step: i64::try_from(step.saturating_add(1)).unwrap_or(i64::MAX),
             manager: author.map(|author| author.manager.clone()).unwrap_or_default(),
             time: Some(whole_seconds(self.view.now)),
+            is_forced,
         }
     }
 
@@ -239,13 +246,25 @@ impl Advance<'_> {
             asked(workload, PROMOTE, revision).filter(|text| self.memory.promote.as_ref() != Some(text));
         let Some(text) = heard else { return };
         let (now_at, of) = (self.rollout.step(&self.position), steps.end() + 1);
-        match self.rollout.promoted(&text) {
-            Some(step) if step > now_at => {
+        let promoted = self.rollout.promoted(&text);
+        // GA-8: what waits for a Job waits for it.
+        let gate = promoted.and_then(|step| (now_at..step).find(|step| self.rollout.awaits_gate(*step)));
+        let is_forced = gate.is_some() && text.split('/').nth(2) == Some("force");
+        match promoted {
+            Some(step) if step > now_at && (gate.is_none() || is_forced) => {
                 let message = format!("Revision {revision} is promoted to step {} of {of}", step + 1);
                 self.events.push(Event::normal(reason::PROMOTED, message));
-                self.memory.promotions.push(self.rollout.promotion(step));
+                self.memory.promotions.push(self.rollout.promotion(step, is_forced));
                 Promotion::cut(&mut self.memory.promotions);
                 self.move_to(step);
+            }
+            Some(step) if step > now_at => {
+                let number = gate.map_or(0, |gate| gate + 1);
+                let message = format!(
+                    "{PROMOTE}={text} does not wait for the gate of step {number}, which has not passed: wait, or \
+                     write {text}/force"
+                );
+                self.events.push(Event::warning(reason::PROMOTION_REFUSED, message));
             }
             Some(step) if step < now_at => {
                 let at = now_at + 1;

@@ -9,7 +9,8 @@ use crate::model::conditions::Condition;
 use crate::model::evidence::{Evidence, Restarts};
 use crate::model::intstr::Round;
 use crate::model::keys::{condition, reason};
-use crate::model::observed::{FailurePolicy, Observed, ReplicaSet, Workload};
+use crate::model::observed::{Observed, ReplicaSet, Workload};
+use crate::model::safeguards::FailurePolicy;
 use crate::model::sets::Counted;
 use crate::model::status::Marks;
 

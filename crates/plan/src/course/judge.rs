@@ -10,9 +10,11 @@ use crate::course::view::View;
 use crate::model::conditions::whole_seconds;
 use crate::model::intstr::IntOrPercent;
 use crate::model::keys::{ABORT, PROMOTE, RETRY};
-use crate::model::observed::{FailureAction, FailurePolicy, ReplicaSet, Workload};
+use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::position::Fresh;
 use crate::model::revision;
+use crate::model::runs::Runs;
+use crate::model::safeguards::{FailureAction, FailurePolicy};
 use crate::model::sets::{Counted, Sets, total};
 use crate::model::status::BakeRecord;
 
@@ -90,6 +92,11 @@ impl Judgment {
         self.memory(index).cloned().unwrap_or_else(|| Memory::known(set))
     }
 
+    /// Whether a hook of a ReplicaSet failed (GA-7).
+    pub(crate) fn has_failed_hook(&self, set: usize) -> bool {
+        self.memory(set).is_some_and(|memory| memory.runs.has_failed_hook())
+    }
+
     /// Whether anything is judged.
     pub(crate) fn is_asked(&self) -> bool {
         !self.memories.is_empty()
@@ -97,9 +104,9 @@ impl Judgment {
 }
 
 /// What each of the owned ReplicaSets has shown. The caller asks only where no newer operator was.
-pub(crate) fn judge(view: View<'_>) -> Judgment {
+pub(crate) fn judge(view: View<'_>, runs: &Runs) -> Judgment {
     let (workload, sets) = (view.workload(), view.sets);
-    let has_rules = workload.failure_policy.is_some() || !workload.steps.is_empty();
+    let has_rules = workload.failure_policy.is_some() || has_hooks(workload) || !workload.steps.is_empty();
     let is_asked = has_rules || workload.annotations.contains_key(ABORT);
     if !view.observed.flavour.has_safeguards() || !is_asked || workload.deleting {
         return Judgment::default();
@@ -113,6 +120,11 @@ pub(crate) fn judge(view: View<'_>) -> Judgment {
     let memory = |(index, set): (usize, &&ReplicaSet)| Memory::valid(set).filter(|it| survives(index, it));
     let memories = sets.all.iter().enumerate().map(memory).collect();
     let mut judgment = Judgment { memories, ..Judgment::default() };
+    let declared = sets.declared.and_then(|declared| judgment.memories.get_mut(declared)?.as_mut());
+    // What this reconcile saw of its Job counts.
+    if let Some(memory) = declared {
+        memory.runs.clone_from(runs);
+    }
     if (0..sets.all.len()).all(|set| judgment.of(set) == Proof::Unproven) {
         judgment.inferred = infer(sets, &judgment).map(Box::new);
     }
@@ -173,9 +185,9 @@ fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling
     // A time in the future means that the clock was set back.
     let retried = known.retried.filter(|retried| *retried <= view.now);
     let ruling = Ruling { failure, retried, ..Ruling::default() };
-    // SP-10: steps alone find out what is good.
-    let has_steps = !workload.steps.is_empty();
-    let policy = workload.failure_policy.as_ref().or(has_steps.then_some(&NO_POLICY));
+    // SP-10: steps and hooks alone find out what is good.
+    let has_rules = !workload.steps.is_empty() || has_hooks(workload);
+    let policy = workload.failure_policy.as_ref().or(has_rules.then_some(&NO_POLICY));
     Some(match (known.shown, policy) {
         (Proof::Failed, _) if is_retried => {
             // A promotion from before the retry is older than it (SP-6).
@@ -197,6 +209,10 @@ fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling
     })
 }
 
+fn has_hooks(workload: &Workload) -> bool {
+    workload.before_hook.is_some() || workload.after_hook.is_some()
+}
+
 /// Failed, good, or neither yet.
 fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> Ruling {
     let memory = case.remembered();
@@ -211,10 +227,11 @@ fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> 
         return Ruling { memory: Some(Box::new(memory)), retried, ..ruling };
     }
     let memory = Memory { has_outage, ..memory };
-    if is_judged
-        && !has_outage
-        && let Some(cause) = case.failure()
-    {
+    // GA-7: a Job that failed is no matter of pods, so no outage excuses it.
+    let by_job = Some(&memory.runs).filter(|_| !case.observed.workload.paused);
+    let by_job = by_job.and_then(|runs| runs.failure(is_judged));
+    let by_pods = || if is_judged && !has_outage { case.failure() } else { None };
+    if let Some(cause) = by_job.or_else(by_pods) {
         let memory = Memory { shown: Proof::Failed, cause: Some(cause), ..memory };
         return Ruling { memory: Some(Box::new(memory)), ..ruling };
     }
@@ -225,7 +242,8 @@ fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> 
         case.policy.restarts.is_none() || !is_judged || case.evidence().is_some_and(|it| it.read >= end)
     };
     let end = bake.as_ref().map(|bake| baked_at(bake, case.policy));
-    if end.is_some_and(|end| end <= case.now && case.has_enough() && is_read(end)) {
+    let has_served = case.has_enough() && memory.runs.has_served(&case.observed.workload);
+    if end.is_some_and(|end| end <= case.now && has_served && is_read(end)) {
         let memory = Some(Box::new(Memory { shown: Proof::Good, ..memory }));
         return Ruling { memory, needs_evidence, due, ..ruling };
     }

@@ -17,6 +17,7 @@ use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::position::{Fresh, Walk};
 use crate::model::record::Promotion;
 use crate::model::revision;
+use crate::model::runs::Runs;
 
 /// The highest version of the annotation [`ROLLOUT`] that this operator reads.
 const VERSION_KNOWN: i64 = 1;
@@ -62,6 +63,8 @@ pub(crate) struct Memory {
     pub(crate) restarts_before: Option<i64>,
     /// Where it is among its steps (SP-5); `None` if nobody knows.
     pub(crate) walk: Option<Walk>,
+    /// The Jobs of its gates and hooks (GA-2).
+    pub(crate) runs: Runs,
 }
 
 /// Memory that the reconcile has to write to a ReplicaSet.
@@ -104,6 +107,7 @@ impl Memory {
             since: time("since"),
             restarts_before: memory.get("restartsBefore").and_then(Value::as_i64).filter(|count| *count >= 0),
             walk: memory.get("steps").and_then(Walk::read),
+            runs: memory.get("jobs").map(Runs::read).unwrap_or_default(),
         })
     }
 
@@ -141,6 +145,7 @@ impl Memory {
             ("since", time(self.since).into()),
             ("restartsBefore", self.restarts_before.into()),
             ("steps", self.walk.as_ref().map(Walk::value).into()),
+            ("jobs", self.runs.value()),
         ];
         let mut memory = json!({ "version": VERSION_KNOWN, "revision": self.revision });
         if let Some(members) = memory.as_object_mut() {
@@ -152,9 +157,9 @@ impl Memory {
 
     /// The memory of a revision that is declared or retried now, with where it begins among its steps (SP-9).
     pub(crate) fn fresh(workload: &Workload, revision: i64, fresh: &Fresh, now: Timestamp) -> Self {
-        let Fresh { walk, promote, promotion } = fresh.clone();
+        let Fresh { walk, promote, promotion, runs } = fresh.clone();
         let promotions = promotion.into_iter().collect();
-        Self { revision, walk, promote, promotions, ..Self::default() }.dated(workload, now)
+        Self { revision, walk, promote, promotions, runs, ..Self::default() }.dated(workload, now)
     }
 
     /// Whether it is among its steps, and no pin has run it since with all pods.
@@ -166,7 +171,7 @@ impl Memory {
 
     /// Whether there is something to remember of a revision that is declared.
     pub(crate) fn is_needed(&self) -> bool {
-        self.since.is_some() || self.walk.is_some()
+        self.since.is_some() || self.walk.is_some() || self.runs != Runs::default()
     }
 
     /// With what is left of an earlier revision of the same ReplicaSet: only Good survives (FP-1).
@@ -189,7 +194,11 @@ impl Memory {
 impl Promotion {
     /// As the annotation has it.
     fn value(&self) -> Value {
-        json!({ "step": self.step, "manager": self.manager, "at": self.time.map(|time| time.to_string()) })
+        let mut value = json!({ "step": self.step, "manager": self.manager, "at": self.time.map(|time| time.to_string()) });
+        if let Some(members) = value.as_object_mut().filter(|_| self.is_forced) {
+            members.insert("forced".to_owned(), true.into());
+        }
+        value
     }
 
     /// What cannot be read counts as absent, and so does what the server refuses in a status.
@@ -200,6 +209,7 @@ impl Promotion {
             step: value.get("step")?.as_i64().filter(|step| *step > 0)?,
             manager: text("manager").unwrap_or_default().to_owned(),
             time: time.filter(|time| *time >= Timestamp::UNIX_EPOCH),
+            is_forced: value.get("forced") == Some(&Value::Bool(true)),
         })
     }
 }

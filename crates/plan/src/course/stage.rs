@@ -6,8 +6,10 @@ use jiff::Timestamp;
 use crate::course::judge::Judgment;
 use crate::course::memory::Proof;
 use crate::course::view::View;
+use crate::model::checkpoint::Checkpoint;
 use crate::model::observed::{Strategy, Workload};
 use crate::model::position::{Position, Rest};
+use crate::model::runs::Runs;
 use crate::model::sets::Counted;
 use crate::model::steps::Steps;
 use crate::model::until::Until;
@@ -114,8 +116,20 @@ impl<'a> Rollout<'a> {
 
     /// The wait at a step that was reached; `None` where the step waits for nothing.
     pub(crate) fn wait(&self, step: usize, Rest { since, .. }: Rest) -> Option<Wait> {
-        let until = self.steps.get(step).map(|of| of.until.clone()).filter(|until| !until.is_empty())?;
-        Some(Wait { since: Some(since), until })
+        let until = self.steps.get(step)?.until.iter().copied();
+        let until: Vec<Until> = until.filter(|it| *it != Until::Gate || self.awaits_gate(step)).collect();
+        (!until.is_empty()).then_some(Wait { since: Some(since), until })
+    }
+
+    /// Whether the gate of a step has to pass (GA-1).
+    pub(crate) fn awaits_gate(&self, step: usize) -> bool {
+        let Some(gate) = self.steps.get(step).and_then(|of| of.gate.as_ref()) else { return false };
+        let runs =
+            self.view.sets.declared.and_then(|set| self.judgment.memory(set)).map(|memory| &memory.runs);
+        let passed = |runs: &Runs| {
+            runs.ended(Checkpoint::Step(step), &gate.digest).is_some_and(|it| it.cause.is_none())
+        };
+        !runs.is_some_and(|runs| runs.skips || passed(runs))
     }
 
     /// SP-5: the sizes are those of the step, their pods are there, and the statuses show it.

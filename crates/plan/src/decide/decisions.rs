@@ -8,6 +8,7 @@ use crate::decide::deletions::History;
 use crate::decide::rollback::Rollback;
 use crate::decide::upkeep::Upkeep;
 use crate::decide::writes::SetWrite;
+use crate::model::checkpoint::Outlook;
 use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::revision::Revision;
 use crate::model::sets::total;
@@ -69,6 +70,11 @@ impl Decisions<'_> {
     pub(crate) fn resting(&self) -> Option<&Wait> {
         let wait = self.stage().and_then(|stage| stage.wait.as_ref());
         wait.filter(|_| self.aim.is_rolling_out(self.moves) && self.moves.is_empty())
+    }
+
+    /// Whether the rollout waits at a step with a gate that failed (GA-7).
+    pub(crate) fn failed_gate(&self) -> bool {
+        matches!(self.course.jobs.outlook, Outlook::Failed(_))
     }
 
     /// Whether what runs is all there with this status, and nothing else (S9.10). With a step ahead, a rollout is not

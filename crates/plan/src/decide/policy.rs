@@ -37,7 +37,6 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
         return Ok(aim.frozen_if(is_stale, Because::NewerSpec(words.clone()), workload));
     }
     if course.situation == Situation::PinTargetMissing {
-        // Nothing is started in the place of a ReplicaSet that is gone.
         return Ok(aim.frozen_if(is_stale, Because::PinTargetMissing, workload));
     }
     // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). A resumed rollout continues from what is there (S13.5).
@@ -55,6 +54,9 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
     if let Situation::Failed { reason, .. } = course.situation {
         return Ok(aim.frozen(Because::Failed { reason }, workload));
     }
+    if let Some(because) = hook(course) {
+        return Ok(without_pods(view, aim, is_stale, because));
+    }
     // S3.9, S3.12: a new template waits until the old ReplicaSets follow R.
     let scaling = scale::event(&sets.counted, &aim);
     // FP-10: on the way back, the rolling update follows R, and no bad ReplicaSet grows.
@@ -68,6 +70,23 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
         Strategy::Recreate => recreating(view, course, aim),
         Strategy::Unknown(kind) => Ok(aim.shut(unknown(kind))),
     }
+}
+
+/// What comes before the first pod of the declared ReplicaSet.
+fn hook(course: &Course) -> Option<Because> {
+    match &course.hold {
+        Some(Hold::JobRefused(why)) => Some(Because::JobRefused(why.clone())),
+        Some(Hold::Hook) => Some(Because::AwaitsHook),
+        Some(Hold::NewerSpec(_) | Hold::Verdict) | None => None,
+    }
+}
+
+/// GA-1, GA-5: what runs stays, and follows R. No pod of the declared ReplicaSet comes.
+fn without_pods(view: View<'_>, aim: Aim, is_stale: bool, because: Because) -> Aim {
+    let bad = view.sets.declared.into_iter().chain(aim.bad.iter().copied()).collect();
+    let runs = view.sets.olds().any(|(_, set)| set.is_active());
+    let follows = runs && is_stale && view.sets.declared.is_some();
+    Aim { ceiling: 0, bad, ..aim }.frozen_if(follows, because, view.workload())
 }
 
 fn unknown(strategy: &str) -> Because {

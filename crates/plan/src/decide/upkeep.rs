@@ -63,9 +63,9 @@ fn instead(view: View<'_>, course: &Course, aim: &Aim) -> Option<(usize, (i64, i
 }
 
 fn of_declared(view: View<'_>, course: &Course, aim: &Aim) -> Upkeep {
-    let Some(set) = view.sets.declared().filter(|_| !matches!(aim.because, Because::NewerSpec(_))) else {
-        return Upkeep::default();
-    };
+    // GA-5: a revision with a Job that the server refuses does not begin.
+    let is_known = !matches!(aim.because, Because::NewerSpec(_) | Because::JobRefused(_));
+    let Some(set) = view.sets.declared().filter(|_| is_known) else { return Upkeep::default() };
     let wanted = view.workload().min_ready_seconds;
     let upkeep = Upkeep {
         min_ready_seconds: (set.min_ready_seconds != wanted).then_some((set.min_ready_seconds, wanted)),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::checkpoint::NewJob;
 use crate::model::labels::Map;
 use crate::model::observed::{ReplicaSet, SetFailure};
 use crate::model::record::{LastScale, Record};
@@ -44,6 +45,13 @@ pub enum Ask {
     },
     /// The pods of the Deployment.
     Pods,
+    /// The Job with this name, for [`crate::Answers::job`].
+    Job {
+        /// Its name.
+        name: String,
+    },
+    /// Whether the server would accept all Jobs of the spec; nothing is stored.
+    CheckJobs,
 }
 
 /// A change of ownership.
@@ -140,7 +148,7 @@ pub struct Planned {
     pub events: Vec<Event>,
 }
 
-/// The whole list of the operator's powers over Deployments and ReplicaSets, adoption and release aside.
+/// The whole list of the operator's powers, adoption and release aside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Persist the selector taken from the template's labels (rollwright.dev).
@@ -153,6 +161,15 @@ pub enum Action {
     DeleteReplicaSet(Target),
     /// Write the Deployment's status. Precondition: uid and resourceVersion.
     WriteStatus(Box<StatusWrite>),
+    /// Create the Job of a gate or a hook. Precondition: the name is free, and the spec still has its template.
+    CreateJob(Box<NewJob>),
+    /// Delete the Job of a gate or a hook that nobody needs any more. Precondition: uid.
+    DeleteJob {
+        /// Its name.
+        name: String,
+        /// Its uid.
+        uid: String,
+    },
     /// Put a template back, or only clear the request. Precondition: uid and resourceVersion.
     RollBack(Box<RollBack>),
 }

@@ -25,3 +25,7 @@ pub const CLEAN_UP_AGE: Duration = Duration::from_secs(10);
 /// The operator reconciles a Deployment this long after its progress deadline. Closer to the deadline than
 /// this, it reconciles the Deployment repeatedly (S9.15).
 pub const DEADLINE_MARGIN: Duration = Duration::from_secs(1);
+
+/// The operator reads a Job again after this long while its pod does not run: nothing reports that the cause has
+/// changed (GA-3).
+pub const JOB_AGAIN: Duration = Duration::from_secs(10);

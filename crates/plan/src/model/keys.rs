@@ -17,7 +17,8 @@ pub const ROLLOUT: &str = "rollwright.dev/rollout";
 pub const RETRY: &str = "rollwright.dev/retry";
 /// The revision that somebody asks to give up (rollwright.dev, FP-9).
 pub const ABORT: &str = "rollwright.dev/abort";
-/// The step that somebody promotes a revision to, as `5/30%` (rollwright.dev, SP-6).
+/// The step that somebody promotes a revision to, as `5/30%`, or past a gate that has not passed, as `5/30%/force`
+/// (rollwright.dev, SP-6, GA-8).
 pub const PROMOTE: &str = "rollwright.dev/promote";
 /// Prefix of all annotations of Rollwright; only [`CHANGED_BY`] is ever copied to a ReplicaSet (S4.13).
 pub const OUR_PREFIX: &str = "rollwright.dev/";
@@ -147,6 +148,16 @@ pub mod reason {
     pub const PROMOTED: &str = "Promoted";
     /// The promotion names a step behind, or none (rollwright.dev, SP-6).
     pub const PROMOTION_REFUSED: &str = "PromotionRefused";
+    /// A Job has to succeed before the rollout begins (rollwright.dev, GA-1).
+    pub const AWAITING_HOOK: &str = "AwaitingHook";
+    /// The Job of a gate or a hook succeeded (rollwright.dev).
+    pub const JOB_PASSED: &str = "JobPassed";
+    /// The Job of a gate or a hook failed (rollwright.dev).
+    pub const JOB_FAILED: &str = "JobFailed";
+    /// The server does not accept a Job of the spec, or the operator runs none (rollwright.dev, GA-5).
+    pub const JOB_REFUSED: &str = "JobRefused";
+    /// The gate of a step failed, and somebody has to act (rollwright.dev, GA-7).
+    pub const GATE_FAILED: &str = "GateFailed";
     /// No old ReplicaSet is without pods (rollwright.dev).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 
@@ -156,6 +167,9 @@ pub mod reason {
     pub const HELD: [&str; 2] = [ROLLOUT_FAILED, NO_GOOD_REVISION];
     /// Why Progressing is False while nothing of the declared revision is rolled out, so that its deadline stands
     /// still (FP-12).
-    pub const NOT_ROLLED_OUT: [&str; 5] =
-        [ROLLED_BACK, REVERT_FAILED, PIN_TARGET_MISSING, ROLLOUT_FAILED, NO_GOOD_REVISION];
+    pub const NOT_ROLLED_OUT: [&str; 6] =
+        [ROLLED_BACK, REVERT_FAILED, PIN_TARGET_MISSING, ROLLOUT_FAILED, NO_GOOD_REVISION, JOB_REFUSED];
+    /// Why Progressing is Unknown while the rollout waits for somebody, a time, or a Job: its deadline stands still, and
+    /// starts again after that (SP-8, GA-4).
+    pub const RESTING: [&str; 2] = [RESTING_AT_STEP, AWAITING_HOOK];
 }

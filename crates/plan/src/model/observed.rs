@@ -5,11 +5,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::model::blocker::Findings;
+use crate::model::checkpoint::{FoundJob, JobSpec};
 use crate::model::evidence::Evidence;
 use crate::model::flavour::Flavour;
 use crate::model::intstr::IntOrPercent;
 use crate::model::labels::Map;
 use crate::model::record::Authors;
+use crate::model::safeguards::{FailureAction, FailurePolicy, Pin};
 use crate::model::selector::LabelSelector;
 use crate::model::status::Status;
 use crate::model::steps::UpdateStep;
@@ -45,6 +47,8 @@ pub struct Options {
     pub joins_reports: bool,
     /// Whether the operator is busy, so that statuses wait longer for more news and the server is spared writes.
     pub is_busy: bool,
+    /// Whether the operator runs Jobs, for gates and hooks (rollwright.dev).
+    pub runs_jobs: bool,
 }
 
 /// When a reconcile makes its report.
@@ -68,8 +72,13 @@ impl Options {
     /// `terminating_replicas`: whether ReplicaSets report pods that terminate, so that the Deployment does.
     #[must_use]
     pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
-        let at_once =
-            Self { terminating_replicas, status_waits_since: None, joins_reports: false, is_busy: false };
+        let at_once = Self {
+            terminating_replicas,
+            status_waits_since: None,
+            joins_reports: false,
+            is_busy: false,
+            runs_jobs: true,
+        };
         match pace {
             Pace::EachReconcile => at_once,
             Pace::Paced { flavour, since: status_waits_since, is_busy } => {
@@ -105,6 +114,12 @@ pub struct Answers {
     pub findings: Option<Findings>,
     /// What the pods of the declared ReplicaSet and of the fallback showed, where a failure policy needs it (FP-4).
     pub evidence: Arc<[Evidence]>,
+    /// The Job that was asked for last (GA-2).
+    pub job: Option<FoundJob>,
+    /// Whether the server accepts all Jobs of the spec, or the words in which it refuses one (GA-5).
+    pub jobs_checked: Option<Result<(), String>>,
+    /// The words in which it refused to create a Job in this reconcile: none is created.
+    pub job_refused: Option<String>,
 }
 
 /// What the API server would make of the current template.
@@ -145,6 +160,10 @@ pub struct Workload {
     pub steps: Vec<UpdateStep>,
     /// Whether a revision that is known to be good has none of them (SP-9).
     pub good_skips_steps: bool,
+    /// `spec.strategy.hooks.before`: the Job that has to succeed before the first pod of a revision (rollwright.dev).
+    pub before_hook: Option<JobSpec>,
+    /// `spec.strategy.hooks.after`: the Job that has to succeed once the rollout is complete (rollwright.dev).
+    pub after_hook: Option<JobSpec>,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: i64,
     /// `spec.revisionHistoryLimit`; `None` keeps everything (S11.2).
@@ -187,51 +206,6 @@ impl Workload {
         let holds = |template: &String| template == self.template.fingerprint.as_str();
         self.pin.as_ref().filter(|pin| pin.template_fingerprint.as_ref().is_none_or(holds))
     }
-}
-
-/// `spec.pin`: the ReplicaSet that runs, whatever the template is (FP-11).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pin {
-    /// Its label `pod-template-hash`.
-    pub pod_template_hash: String,
-    /// The fingerprint of the template that the pin is for; `None` if it is for any.
-    pub template_fingerprint: Option<String>,
-    /// Why, in the words of who made it.
-    pub reason: Option<String>,
-}
-
-/// `spec.failurePolicy`: when a rollout fails, and what follows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailurePolicy {
-    /// What follows.
-    pub action: FailureAction,
-    /// Whether it fails when its progress deadline passes.
-    pub deadline: bool,
-    /// How often a container of a pod restarts before the revision fails; `None`: it does not fail by that.
-    pub restarts: Option<i64>,
-    /// For how many seconds pods must be stuck before it fails; `None`: it does not fail by that.
-    pub stuck_seconds: Option<i64>,
-    /// How many of its pods must have restarted, or be stuck: a number, or a percentage of them, rounded up.
-    pub min_pods: IntOrPercent,
-    /// For how long a revision must serve, once it is complete, to be good.
-    pub bake_seconds: i64,
-}
-
-/// What follows when a rollout fails (FP-6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FailureAction {
-    /// Nothing, as on apps/v1.
-    #[default]
-    Continue,
-    /// Nothing is rolled out before somebody acts.
-    Stop,
-    /// The newest good revision runs.
-    Revert,
-}
-
-impl FailureAction {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Continue, Self::Stop, Self::Revert];
 }
 
 /// `spec.strategy`.

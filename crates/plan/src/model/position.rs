@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::model::record::Promotion;
+use crate::model::runs::Runs;
 
 /// What a revision remembers of its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(crate) struct Fresh {
     pub(crate) promote: Option<String>,
     /// The promotion, if it leads past the first step.
     pub(crate) promotion: Option<Promotion>,
+    /// What it remembers of its Jobs.
+    pub(crate) runs: Runs,
 }
 
 /// A step, and what belongs to it.

@@ -116,6 +116,8 @@ pub struct Promotion {
     pub manager: String,
     /// When the operator carried it out, in whole seconds.
     pub time: Option<Timestamp>,
+    /// Whether it passed a gate that had not passed (GA-8).
+    pub is_forced: bool,
 }
 
 impl Promotion {

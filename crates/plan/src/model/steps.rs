@@ -5,6 +5,7 @@ use std::hash::Hasher;
 
 use fnv::FnvHasher;
 
+use crate::model::checkpoint::JobSpec;
 use crate::model::intstr::{IntOrPercent, Round};
 use crate::model::until::Until;
 
@@ -19,6 +20,8 @@ pub struct UpdateStep {
     pub updated: IntOrPercent,
     /// What it then waits for.
     pub until: Vec<Until>,
+    /// The Job that has to succeed there.
+    pub gate: Option<JobSpec>,
 }
 
 /// The steps of a rollout, as the spec lists them. A last one of 100 % is implied.
@@ -103,7 +106,7 @@ mod tests {
 
     fn steps(updated: &[&str]) -> Vec<UpdateStep> {
         let value = |text: &str| text.parse().map_or(IntOrPercent::Text(text.to_owned()), IntOrPercent::Int);
-        let step = |text: &&str| UpdateStep { updated: value(text), until: Vec::new() };
+        let step = |text: &&str| UpdateStep { updated: value(text), until: Vec::new(), gate: None };
         updated.iter().map(step).collect()
     }
 

@@ -9,6 +9,8 @@ pub enum Until {
     Promoted,
     /// This number of seconds has passed.
     Seconds(i64),
+    /// The Job of its gate succeeds (GA-1).
+    Gate,
     /// There are replicas again.
     Replicas,
 }

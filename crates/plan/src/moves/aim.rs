@@ -102,6 +102,10 @@ pub(crate) enum Because {
         /// One of [`HELD`](crate::model::keys::reason::HELD).
         reason: &'static str,
     },
+    /// The server does not accept a Job of the revision that begins, for this reason (GA-5).
+    JobRefused(String),
+    /// The hook before the rollout has not passed (GA-1).
+    AwaitsHook,
     /// The template is rolled out (S3.10).
     RollingOut,
 }
@@ -166,7 +170,7 @@ impl Aim {
 
     /// Whether the declared ReplicaSet is wanted, and so its name (S4.6).
     pub(crate) fn needs_declared(&self, moves: &Moves) -> bool {
-        self.is_rolling_out(moves) || matches!(self.because, Because::RollingBack(_))
+        self.is_rolling_out(moves) || matches!(self.because, Because::RollingBack(_) | Because::AwaitsHook)
     }
 
     /// Whether the declared ReplicaSet is looked up once in a reconcile of upstream's: a ReplicaSet that is written to

@@ -15,7 +15,7 @@ fn line(text: &str) -> (Aim, Vec<Counted>, bool, Vec<&str>) {
     let number = |index: usize| words[index].parse::<i64>().unwrap();
     let (total, surge, unavailable, other) = (number(0), number(1), number(2), number(4));
     let updated = words[3].parse().map_or(IntOrPercent::Text(words[3].to_owned()), IntOrPercent::Int);
-    let ceiling = Steps(&[UpdateStep { updated, until: Vec::new() }]).ceiling(0, total);
+    let ceiling = Steps(&[UpdateStep { updated, until: Vec::new(), gate: None }]).ceiling(0, total);
     let floor = total - unavailable.min(total);
     let aim = Aim { run: Some(2), keep: Some(0), ceiling, total, cap: total + surge, floor, ..aim() };
     let set = |size: i64| Counted { size, available: size, ..Counted::default() };

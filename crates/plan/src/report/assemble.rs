@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::course::checkpoints::JobWrite;
 use crate::course::view::View;
 use crate::decide::decisions::Decisions;
 use crate::decide::deletions::{Deletions, History};
@@ -18,6 +19,8 @@ use crate::report::{Due, Report};
 /// The table: what may be written in a reconcile, a row each, in this order. Most rows are empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Row {
+    /// The Job of a gate or a hook: if the server refuses it, nothing else was done, and the status shows that.
+    Job,
     /// The selector taken from the template.
     Selector,
     /// The status, if it is due first.
@@ -132,6 +135,13 @@ pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Box<
 fn actions(decisions: &mut Decisions<'_>, report: &mut Report) -> Vec<Planned> {
     let mut table = Table::default();
     join_mark(decisions);
+    match decisions.course.jobs.write.clone() {
+        Some(JobWrite::Create(job)) => table.put(Row::Job, Action::CreateJob(job), Vec::new()),
+        Some(JobWrite::Delete { name, uid }) => {
+            table.put(Row::Job, Action::DeleteJob { name, uid }, Vec::new());
+        }
+        None => {}
+    }
     for SetWrite { set, update, events, .. } in std::mem::take(&mut decisions.writes) {
         table.put(row_of(decisions, set), Action::UpdateReplicaSet(update), events);
     }

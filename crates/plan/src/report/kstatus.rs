@@ -107,9 +107,9 @@ impl<'a> Standing<'a> {
         obstacle(status).is_some()
     }
 
-    /// The rollout waits at a step (SP-8).
-    pub(crate) fn resting(words: &'a dyn fmt::Display) -> Self {
-        Self::reconciling(reason::RESTING_AT_STEP, words)
+    /// The rollout waits, for one of the reasons [`reason::RESTING`] (SP-8, GA-4).
+    pub(crate) fn resting(reason: &'static str, words: &'a dyn fmt::Display) -> Self {
+        Self::reconciling(reason, words)
     }
 
     /// Nothing is done about a Deployment without a selector.
@@ -132,7 +132,7 @@ impl<'a> Standing<'a> {
         })
     }
 
-    /// The declared revision failed, and somebody has to act (FP-6).
+    /// The declared revision, or the gate at its step, failed, and somebody has to act (FP-6, GA-7).
     pub(crate) fn failed(reason: &'static str, why: &'a dyn fmt::Display) -> Self {
         Self::stalled(reason, Message::Of(why))
     }

@@ -93,14 +93,15 @@ fn is_progress(workload: &Workload, old: &Status, new: &Status) -> bool {
 impl Condition {
     /// Whether the rollout waits at a step, this being Progressing. Once it continues, the deadline restarts (SP-8).
     fn is_at_step(&self) -> bool {
-        self.reason == reason::RESTING_AT_STEP
+        reason::RESTING.contains(&self.reason.as_str())
     }
 
     /// Whether the deadline has passed without progress, this being Progressing (S9.12).
     #[must_use]
     pub fn is_timed_out(&self, deadline: i64, now: Timestamp) -> bool {
         match self.reason.as_str() {
-            reason::NEW_REPLICA_SET_AVAILABLE | reason::RESTING_AT_STEP => false,
+            reason::NEW_REPLICA_SET_AVAILABLE => false,
+            resting if reason::RESTING.contains(&resting) => false,
             held if reason::NOT_ROLLED_OUT.contains(&held) => false,
             reason::PROGRESS_DEADLINE_EXCEEDED => true,
             _ => after_deadline(self, deadline).is_some_and(|end| end < now),

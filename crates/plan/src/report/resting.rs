@@ -4,9 +4,11 @@
 use jiff::Timestamp;
 
 use crate::decide::decisions::Decisions;
+use crate::model::checkpoint::Checkpoint;
 use crate::model::conditions::{Condition, Edit, has_condition};
 use crate::model::keys::{condition, reason};
 use crate::model::record::Record;
+use crate::model::revision::Revision;
 use crate::model::status::{InHand, Status};
 use crate::model::until::Until;
 
@@ -43,7 +45,11 @@ pub(crate) fn note<'a>(decisions: &Decisions<'_>, mut status: InHand<'a>) -> InH
 pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
     let (stage, wait) = (decisions.stage()?, decisions.resting()?);
     let replicas = decisions.view.workload().replicas;
-    let ends: Vec<String> = wait.until.iter().map(|until| until.words(wait.since)).collect();
+    let ends = wait.until.iter().map(|until| match until {
+        Until::Gate => job(decisions, Checkpoint::Step(stage.step)),
+        until => until.words(wait.since),
+    });
+    let ends: Vec<String> = ends.collect();
     let end = ends.join(" and ");
     let updated = decisions.running().map_or(0, |set| set.size);
     let none = if updated == 0 && replicas > 0 {
@@ -55,11 +61,28 @@ pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
     Some(format!("step {step} of {of}: {updated} of {replicas} updated, rests {end}{none}"))
 }
 
+/// What of the Job at a checkpoint has to come, as the end of "it rests".
+fn job(decisions: &Decisions<'_>, at: Checkpoint) -> String {
+    let revision = decisions.revision().and_then(Revision::number).unwrap_or_default();
+    let jobs = &decisions.course.jobs;
+    jobs.outlook.words(&jobs.runs.name(&decisions.view.workload().name, revision, at))
+}
+
+/// What the rollout waits for before its first pod, in a sentence without its end (GA-1).
+pub(crate) fn before(decisions: &Decisions<'_>) -> String {
+    let at = Checkpoint::Before;
+    if decisions.view.sets.declared.is_none() {
+        return format!("no pod is updated yet: it waits for {}", at.words());
+    }
+    format!("no pod is updated yet: it rests {}", job(decisions, at))
+}
+
 impl Until {
     /// The end of "it rests". A time has its date unless that is the one of the beginning.
     fn words(&self, since: Option<Timestamp>) -> String {
         match self {
             Self::Promoted => "until somebody promotes it".to_owned(),
+            Self::Gate => "until its gate passes".to_owned(),
             Self::Replicas => "while there are no replicas".to_owned(),
             Self::Seconds(seconds) => match since.zip(self.time(since)) {
                 Some((since, until)) => {
@@ -75,15 +98,25 @@ impl Until {
 
 /// The condition Progressing at a step: the deadline's clock stands still (S9.9, SP-8).
 pub(crate) fn progressing(decisions: &Decisions<'_>, status: &Status) -> Option<Edit> {
+    stands_still(decisions, status, reason::RESTING_AT_STEP, words(decisions)?)
+}
+
+/// The same for one of the reasons [`reason::RESTING`], with these words.
+pub(crate) fn stands_still(
+    decisions: &Decisions<'_>,
+    status: &Status,
+    reason: &'static str,
+    words: String,
+) -> Option<Edit> {
+    let kind = condition::PROGRESSING;
     if decisions.view.workload().progress_deadline_seconds.is_none() {
-        return Some(Edit::Drop(condition::PROGRESSING));
+        return Some(Edit::Drop(kind));
     }
-    let (kind, words) = (condition::PROGRESSING, words(decisions)?);
-    let is_said = has_condition(&status.conditions, kind, "Unknown", reason::RESTING_AT_STEP);
+    let is_said = has_condition(&status.conditions, kind, "Unknown", reason);
     if is_said && status.condition(kind).is_some_and(|known| known.message == words) {
         return None;
     }
-    let mut new = Condition::new(kind, "Unknown", reason::RESTING_AT_STEP, words, decisions.view.now);
+    let mut new = Condition::new(kind, "Unknown", reason, words, decisions.view.now);
     if let Some(known) = status.condition(kind).filter(|known| known.status == new.status) {
         new.last_transition_time = known.last_transition_time;
     }

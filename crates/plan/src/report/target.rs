@@ -147,7 +147,7 @@ pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
 pub(crate) fn over(status: &Status, course: &Course, aim: &Aim) -> Option<Edit> {
     let known = status.condition(condition::PROGRESSING)?;
     let is_of_before = reason::NOT_ROLLED_OUT.contains(&known.reason.as_str());
-    let is_held = matches!(aim.because, Because::Failed { .. });
+    let is_held = matches!(aim.because, Because::Failed { .. } | Because::JobRefused(_));
     (is_of_before && course.situation.is_declared() && !is_held).then_some(Edit::Drop(condition::PROGRESSING))
 }
 

@@ -185,6 +185,7 @@ fn kinds(plan: &Plan) -> Vec<&'static str> {
         Action::WriteStatus(_) => "status",
         Action::RollBack(write) if write.template.is_some() => "roll back",
         Action::RollBack(_) => "clear",
+        Action::CreateJob(_) | Action::DeleteJob { .. } => "job",
     };
     let mut kinds: Vec<_> = plan.actions.iter().map(|planned| kind(&planned.action)).collect();
     kinds.extend(plan.deviations.iter());

@@ -26,7 +26,11 @@ fn steps() -> impl Strategy<Value = (Vec<UpdateStep>, bool)> {
     let seconds = prop::option::of(prop::sample::select(vec![0, 1, 600, i64::MAX]));
     let step = (updated, any::<bool>(), seconds).prop_map(|(updated, is_promoted, seconds)| {
         let promoted = is_promoted.then_some(Until::Promoted);
-        UpdateStep { updated, until: promoted.into_iter().chain(seconds.map(Until::Seconds)).collect() }
+        UpdateStep {
+            updated,
+            until: promoted.into_iter().chain(seconds.map(Until::Seconds)).collect(),
+            gate: None,
+        }
     });
     (prop::collection::vec(step, 1..6), any::<bool>())
 }

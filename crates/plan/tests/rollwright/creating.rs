@@ -20,6 +20,7 @@ fn after(world: &mut World, failure: &Failure) -> Vec<String> {
         Verdict::Retry(_) => "retry".to_owned(),
         Verdict::PlanWithoutCuts(_) => "plan without cuts".to_owned(),
         Verdict::PlanWithoutCreation(_) => "plan without creation".to_owned(),
+        Verdict::PlanWithoutJob(_) => "plan without job".to_owned(),
         Verdict::GiveUp(_) => "give up".to_owned(),
     };
     let mut lines = vec![verdict];

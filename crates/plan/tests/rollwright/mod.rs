@@ -7,6 +7,7 @@ mod evidence;
 mod failing;
 mod failing_at_a_step;
 mod finding;
+mod gating;
 mod going_back;
 mod judging;
 mod kstatus;

@@ -38,6 +38,7 @@ fn a_record_names_who_promoted_to_which_step_and_when() {
         step: 2,
         manager: "kubectl-annotate".to_owned(),
         time: Timestamp::from_second(world.now.as_second()).ok(),
+        is_forced: false,
     };
     let told = &running(&world).unwrap().promotions;
     assert_eq!(told.as_slice(), std::slice::from_ref(&first), "in the status that reports the step");

@@ -18,6 +18,7 @@ pub(crate) fn steps(list: &[&str]) -> Vec<UpdateStep> {
         UpdateStep {
             updated: updated.parse().map_or(IntOrPercent::Text(updated.to_owned()), IntOrPercent::Int),
             until: promoted.or(wait.parse().ok().map(Until::Seconds)).into_iter().collect(),
+            gate: None,
         }
     };
     list.iter().map(step).collect()

@@ -2,8 +2,8 @@
 
 use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::{
-    Action, Failure, Flavour, NewReplicaSet, Plan, ReplicaSet, RollBack, SetStatus, Target, UpdateReplicaSet,
-    Verdict,
+    Action, Failure, Flavour, Job, JobState, NewReplicaSet, Plan, ReplicaSet, RollBack, SetStatus, Target,
+    UpdateReplicaSet, Verdict,
 };
 
 use super::{OWNER, World};
@@ -68,6 +68,15 @@ impl World {
                 }
             }
             Action::RollBack(write) => self.roll_back(write),
+            Action::CreateJob(new) => {
+                let uid = format!("job-{}", self.version);
+                let job =
+                    Job { uid, controller_uid: Some(new.set_uid.clone()), state: JobState::Waiting(None) };
+                assert_eq!(self.jobs.insert(new.name.clone(), job), None, "{} is taken", new.name);
+            }
+            Action::DeleteJob { name, uid } => {
+                assert_eq!(self.jobs.remove(name).map(|job| job.uid).as_ref(), Some(uid), "{name}");
+            }
         }
         let version = self.next_version();
         if matches!(action, Action::SetSelector(_) | Action::WriteStatus(_) | Action::RollBack(_)) {

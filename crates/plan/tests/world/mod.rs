@@ -13,9 +13,9 @@ use plan::keys::{CHANGE_CAUSE, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REV
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, Template, digest};
 use plan::{
-    Action, Answers, Ask, Authors, DryRun, Flavour, Map, NewReplicaSet, Observed, Options, Outline,
-    OwnerChange, Pace, Plan, Pod, ReplicaSet, SetFailure, SetStatus, Status, StatusWrite, Step, Strategy,
-    TemplateSummary, Workload,
+    Action, Answers, Ask, Authors, DryRun, Flavour, FoundJob, Job, Map, NewReplicaSet, Observed, Options,
+    Outline, OwnerChange, Pace, Plan, Pod, ReplicaSet, SetFailure, SetStatus, Status, StatusWrite, Step,
+    Strategy, TemplateSummary, Workload,
 };
 use serde_json::{Value, json};
 
@@ -44,6 +44,9 @@ pub(crate) struct World {
     pub(crate) stored: BTreeMap<String, Value>,
     pub(crate) server: Server,
     pub(crate) pods: Vec<Pod>,
+    pub(crate) jobs: BTreeMap<String, Job>,
+    /// Why the server accepts no Job; a creation that it refuses ends the reconcile.
+    pub(crate) refuses_jobs: Option<String>,
     pub(crate) now: Timestamp,
     /// The last resourceVersion given out.
     pub(crate) version: u64,
@@ -88,6 +91,8 @@ pub(crate) fn world(flavour: Flavour) -> World {
         strategy: Strategy::RollingUpdate { max_surge: quarter.clone(), max_unavailable: quarter },
         steps: Vec::new(),
         good_skips_steps: true,
+        before_hook: None,
+        after_hook: None,
         min_ready_seconds: 0,
         revision_history_limit: Some(10),
         progress_deadline_seconds: None,
@@ -108,6 +113,8 @@ pub(crate) fn world(flavour: Flavour) -> World {
         stored: BTreeMap::new(),
         server: Server::Plain,
         pods: Vec::new(),
+        jobs: BTreeMap::new(),
+        refuses_jobs: None,
         now: "2026-04-01T12:00:00Z".parse().unwrap(),
         version: 1,
     }
@@ -354,6 +361,11 @@ impl World {
                 answers.set_template = Some((uid.clone(), Template::of(self.stored.get(uid).unwrap())));
             }
             Ask::Pods => answers.pods = Some(self.pods.clone()),
+            Ask::Job { name } => {
+                let job = self.jobs.get(name).cloned();
+                answers.job = Some(FoundJob { name: name.clone(), job: Ok(job) });
+            }
+            Ask::CheckJobs => answers.jobs_checked = Some(self.refuses_jobs.clone().map_or(Ok(()), Err)),
         }
     }
 

@@ -11,6 +11,8 @@ pub(crate) fn render(world: &World, step: &Step) -> Vec<String> {
         Step::Ask(Ask::Template) => vec!["ask template".to_owned()],
         Step::Ask(Ask::DryRun(_)) => vec!["ask dry run".to_owned()],
         Step::Ask(Ask::SetTemplate { name, .. }) => vec![format!("ask template of {name}")],
+        Step::Ask(Ask::Job { name }) => vec![format!("ask job {name}")],
+        Step::Ask(Ask::CheckJobs) => vec!["ask whether the jobs are accepted".to_owned()],
         Step::Ask(Ask::Pods) => vec!["ask pods".to_owned()],
         Step::ChangeOwners(changes) => changes.iter().map(owner_change).collect(),
         Step::Act(plan) => lines(world, plan),
@@ -57,6 +59,8 @@ fn action(world: &World, action: &Action) -> String {
         Action::WriteStatus(write) => {
             format!("status{}", status(&world.observed.workload.status, &write.status))
         }
+        Action::CreateJob(new) => format!("create job {}", new.name),
+        Action::DeleteJob { name, .. } => format!("delete job {name}"),
         Action::RollBack(write) => {
             let template = write.template.as_ref().map_or("clear".to_owned(), |template| {
                 let image = template.tree().pointer("/spec/containers/0/image").cloned().unwrap_or_default();

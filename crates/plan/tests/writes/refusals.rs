@@ -125,6 +125,7 @@ impl Refusal {
                 lines.push("(plan without cuts)".to_owned());
                 lines.extend(steps(&mut world).0);
             }
+            Verdict::PlanWithoutJob(_) => panic!("no situation has a Job"),
             Verdict::PlanWithoutCreation(_) => {
                 world.observed.answers.refuses_creation = true;
                 lines.push("(plan without creation)".to_owned());

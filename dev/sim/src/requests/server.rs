@@ -280,6 +280,8 @@ fn kind_of(decision: &Decision) -> Kind {
         Decided::Act(Action::WriteStatus(_)) => ("accepted status", "conflict status"),
         Decided::Act(Action::RollBack(_)) => ("accepted rollback", "conflict rollback"),
         Decided::Act(Action::SetSelector(_)) => ("accepted selector", "conflict selector"),
+        Decided::Act(Action::CreateJob(_)) => ("accepted create of a Job", "conflict create of a Job"),
+        Decided::Act(Action::DeleteJob { .. }) => ("accepted delete of a Job", "conflict delete of a Job"),
         Decided::OwnerChange(OwnerChange::Adopt(_)) => ("accepted adopt", "conflict adopt"),
         Decided::OwnerChange(OwnerChange::Release(_)) => ("accepted release", "conflict release"),
         Decided::Mark => ("accepted mark", "conflict mark"),

@@ -1,0 +1,172 @@
+//! Points of a rollout at which a Job has to succeed: the gate of a step, and the hooks before and after the rollout
+//! (GA-1; rollwright.dev only).
+
+use std::hash::Hasher as _;
+
+use fnv::FnvHasher;
+use jiff::Timestamp;
+
+use crate::model::observed::Workload;
+
+/// A point of a rollout at which a Job has to succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checkpoint {
+    /// `spec.strategy.hooks.before`: before the first pod of a revision.
+    Before,
+    /// The gate of a step of `spec.strategy.rollingUpdate.steps`, counted from 0.
+    Step(usize),
+    /// `spec.strategy.hooks.after`: once the rollout is complete.
+    After,
+}
+
+/// The Job that the spec has for a checkpoint, without its template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobSpec {
+    /// By what an edited template is recognized.
+    pub digest: String,
+    /// For how many seconds its pod may run.
+    pub timeout_seconds: i64,
+}
+
+impl JobSpec {
+    /// From a pod template, as text.
+    #[must_use]
+    pub fn of(template: &str, timeout_seconds: i64) -> Self {
+        let mut hasher = FnvHasher::default();
+        hasher.write(template.as_bytes());
+        Self { digest: format!("{:016x}", hasher.finish()), timeout_seconds }
+    }
+}
+
+/// A Job as a live read shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// `metadata.uid`.
+    pub uid: String,
+    /// uid of the owner reference with `controller: true`.
+    pub controller_uid: Option<String>,
+    /// How far it is.
+    pub state: JobState,
+}
+
+/// How far a Job is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// Its pod does not run; why, if somebody knows.
+    Waiting(Option<String>),
+    /// Its pod runs.
+    Running,
+    /// The Job is complete.
+    Succeeded,
+    /// The Job failed, for this reason.
+    Failed(String),
+    /// Somebody deletes it.
+    Deleting,
+}
+
+/// The Job with this name: there, gone, or in the server's words why nobody can know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundJob {
+    /// Its name.
+    pub name: String,
+    /// What the server answered.
+    pub job: Result<Option<Job>, String>,
+}
+
+/// A Job to create.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewJob {
+    /// `metadata.name`; no other attempt has the same.
+    pub name: String,
+    /// Which template of the spec it runs.
+    pub at: Checkpoint,
+    /// The digest of that template.
+    pub digest: String,
+    /// Name of the ReplicaSet that owns it.
+    pub set: String,
+    /// Its uid.
+    pub set_uid: String,
+    /// What its containers get: names and values.
+    pub environment: Vec<(&'static str, String)>,
+}
+
+impl Checkpoint {
+    /// As names and annotations have it: `before`, the number of a step, or `after`.
+    #[must_use]
+    pub fn text(self) -> String {
+        match self {
+            Self::Before => "before".to_owned(),
+            Self::Step(step) => step.saturating_add(1).to_string(),
+            Self::After => "after".to_owned(),
+        }
+    }
+
+    /// The same, read.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        match text {
+            "before" => Some(Self::Before),
+            "after" => Some(Self::After),
+            number => Some(Self::Step(number.parse::<usize>().ok()?.checked_sub(1)?)),
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Self::Before => "the hook before the rollout".to_owned(),
+            Self::Step(step) => format!("the gate of step {}", step.saturating_add(1)),
+            Self::After => "the hook after the rollout".to_owned(),
+        }
+    }
+}
+
+impl Workload {
+    /// The Job that the spec has for a checkpoint.
+    #[must_use]
+    pub fn job_at(&self, at: Checkpoint) -> Option<&JobSpec> {
+        match at {
+            Checkpoint::Before => self.before_hook.as_ref(),
+            Checkpoint::Step(step) => self.steps.get(step)?.gate.as_ref(),
+            Checkpoint::After => self.after_hook.as_ref(),
+        }
+    }
+
+    /// All checkpoints that have a Job, in the order in which a rollout comes to them.
+    pub fn checkpoints(&self) -> impl Iterator<Item = Checkpoint> {
+        let steps = (0..self.steps.len()).map(Checkpoint::Step);
+        let all = [Checkpoint::Before].into_iter().chain(steps).chain([Checkpoint::After]);
+        all.filter(|at| self.job_at(*at).is_some())
+    }
+}
+
+/// What is known of the Job of a checkpoint that has to succeed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    /// The operator creates it.
+    #[default]
+    Due,
+    /// The pod of the Job does not run; why, if somebody knows.
+    Waiting(Option<String>),
+    /// The pod runs since then.
+    Running(Timestamp),
+    /// Nobody knows how it is, for this reason.
+    Unknown(String),
+    /// The Job failed, for this reason.
+    Failed(String),
+}
+
+impl Outlook {
+    /// The end of "rests": what of this Job has to come.
+    pub(crate) fn words(&self, name: &str) -> String {
+        let until = format!("until Job {name} succeeds");
+        match self {
+            Self::Due => until,
+            Self::Waiting(None) => format!("{until} (its pod does not run yet)"),
+            Self::Waiting(Some(why)) => format!("{until} (its pod does not run: {why})"),
+            Self::Running(since) => format!("{until} (running since {since})"),
+            Self::Unknown(why) => format!("{until} (unknown: {why})"),
+            Self::Failed(why) => format!("because Job {name} failed ({why})"),
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Gates of steps, and hooks: Jobs that have to succeed (GA-1 to GA-8).
+
+use plan::keys::{ABORT, PROMOTE, RETRY, condition};
+use plan::{Action, Answers, Failure, FailureAction, Job, JobSpec, JobState, Pin, Step, Until, Verdict};
+
+use crate::rollwright::failing::{memory, named, policy};
+use crate::rollwright::pinning::{count, says};
+use crate::rollwright::stepping::{Played, declare, play, request, sizes, stepped};
+use crate::world::{World, template};
+
+fn job(digest: &str) -> Option<JobSpec> {
+    Some(JobSpec { digest: digest.to_owned(), timeout_seconds: 60 })
+}
+
+/// 10 replicas of revision 2. The first step, of 1 pod, has a gate, and the second one of 5 has none.
+fn gated() -> World {
+    stepped(10, &["1", "50%/5"]).that(|it| {
+        it.steps[0].gate = job("g");
+        it.steps[0].until = vec![Until::Gate];
+    })
+}
+
+/// 3 replicas of revision 2, with hooks before and after each rollout.
+fn hooked() -> World {
+    stepped(3, &[]).that(|it| (it.before_hook, it.after_hook) = (job("b"), job("a")))
+}
+
+/// The Jobs that there are, with what they come to from now on.
+fn become_(world: &mut World, state: &JobState) {
+    world.jobs.values_mut().for_each(|job| job.state = state.clone());
+}
+
+fn failed() -> JobState {
+    JobState::Failed("exit code 1".to_owned())
+}
+
+fn jobs(world: &World) -> Vec<&str> {
+    world.jobs.keys().map(String::as_str).collect()
+}
+
+fn why(world: &World) -> String {
+    world.clone().plan().why.to_string()
+}
+
+fn new_pods(world: &World, image: &str) -> i64 {
+    world.find(&named(world, image)).size
+}
+
+#[test]
+fn no_pod_of_the_next_step_comes_before_the_job_succeeds_and_it_is_made_once() {
+    let mut world = gated();
+    declare(&mut world, "c", 200, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-1"], "9+1"));
+    assert_eq!(
+        why(&world),
+        "step 1 of 3: 1 of 10 updated, rests until Job web-3-1-1 succeeds (its pod does not run yet)"
+    );
+    become_(&mut world, &JobState::Running);
+    // Its time does not begin before its pod runs.
+    play(&mut world, 50, &[]);
+    assert!(why(&world).contains("(running since 2026-"), "{}", why(&world));
+    assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep");
+    assert_eq!(play(&mut world, 5, &[]).writes, 0, "waiting causes no writes");
+    become_(&mut world, &JobState::Succeeded);
+    let played = play(&mut world, 40, &[]);
+    assert_eq!((count(&played.events, "JobPassed"), sizes(&world).as_str()), (1, "0+10"));
+    assert_eq!(jobs(&world), ["web-3-1-1"]);
+    // A revision that is declared again runs its gates again, unless it is good and skips steps.
+    world.observed.workload.good_skips_steps = false;
+    declare(&mut world, "b", 100, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-1", "web-4-1-1"], "1+9"));
+}
+
+#[test]
+fn a_gate_that_fails_without_a_policy_rests_until_somebody_forces_it() {
+    let mut world = gated();
+    declare(&mut world, "c", 30, &[]);
+    become_(&mut world, &failed());
+    let played = play(&mut world, 300, &[]);
+    assert_eq!((count(&played.events, "JobFailed"), sizes(&world).as_str()), (1, "9+1"));
+    assert_eq!(why(&world), "step 1 of 3: 1 of 10 updated, rests because Job web-3-1-1 failed (exit code 1)");
+    assert_eq!(says(&world, condition::STALLED), ("True".to_owned(), "GateFailed".to_owned()));
+    let played = request(&mut world, PROMOTE, "3/all", 20, &[]);
+    assert_eq!((count(&played.events, "PromotionRefused"), sizes(&world).as_str()), (1, "9+1"));
+    let played = request(&mut world, PROMOTE, "3/all/force", 60, &[]);
+    assert_eq!(sizes(&world), "0+10");
+    assert!(played.ended[0].promotions[0].is_forced);
+}
+
+#[test]
+fn an_edited_gate_is_another_job() {
+    let mut world = gated();
+    declare(&mut world, "c", 30, &[]);
+    world.observed.workload.steps[0].gate = job("other");
+    play(&mut world, 30, &[]);
+    assert_eq!(jobs(&world), ["web-3-1-2"], "the one before is deleted");
+    become_(&mut world, &failed());
+    play(&mut world, 30, &[]);
+    world.observed.workload.steps[0].gate = job("mended");
+    play(&mut world, 30, &[]);
+    assert_eq!(jobs(&world), ["web-3-1-2", "web-3-1-3"]);
+    world.observed.workload.steps[0].gate = None;
+    world.observed.workload.steps[0].until.clear();
+    play(&mut world, 60, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-2"], "0+10"));
+}
+
+#[test]
+fn a_gate_that_fails_or_takes_too_long_fails_the_revision_by_its_policy() {
+    for (state, cause) in [
+        (failed(), "the gate of step 1 failed: exit code 1"),
+        (JobState::Running, "the gate of step 1 failed: it ran for longer than 60 s (timeoutSeconds)"),
+    ] {
+        let mut world = gated().that(|it| it.failure_policy = policy(FailureAction::Revert));
+        declare(&mut world, "c", 30, &[]);
+        become_(&mut world, &state);
+        play(&mut world, 120, &[]);
+        assert_eq!(memory(&world, &named(&world, "c"))["cause"], cause);
+        assert_eq!(sizes(&world), "10+0");
+        // The next try runs its gate again.
+        request(&mut world, RETRY, "3", 60, &[]);
+        assert!(jobs(&world).contains(&"web-3-1-2"), "{:?}", jobs(&world));
+        assert_eq!(sizes(&world), "9+1");
+    }
+}
+
+#[test]
+fn a_job_that_somebody_deletes_is_made_again_once() {
+    let mut world = gated().that(|it| it.failure_policy = policy(FailureAction::Revert));
+    declare(&mut world, "c", 30, &[]);
+    world.jobs.clear();
+    play(&mut world, 30, &[]);
+    assert_eq!(jobs(&world), ["web-3-1-2"]);
+    become_(&mut world, &JobState::Deleting);
+    play(&mut world, 300, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-2"], "9+1"));
+    assert!(
+        why(&world).contains("(unknown: somebody deleted Job web-3-1-2, as the one before)"),
+        "{}",
+        why(&world)
+    );
+}
+
+#[test]
+fn a_job_of_another_owner_never_counts() {
+    let mut world = gated();
+    let foreign = Job { uid: "x".into(), controller_uid: Some("y".into()), state: JobState::Succeeded };
+    declare(&mut world, "c", 2, &[]);
+    let set = named(&world, "c");
+    world.jobs.insert("web-3-1-1".to_owned(), foreign);
+    // The server refuses the name; the next reconcile finds out why.
+    for _ in 0..30 {
+        world.wait(1);
+        let plan = world.plan();
+        for (index, planned) in plan.actions.iter().enumerate() {
+            match &planned.action {
+                Action::CreateJob(new) if world.jobs.contains_key(&new.name) => {
+                    let failure = Failure::NameTaken(None);
+                    let after = plan::after_failure(&world.observed, &plan, index, &failure, world.now);
+                    assert!(matches!(after.verdict, Verdict::Continue), "{:?}", after.verdict);
+                }
+                action => world.act(action),
+            }
+        }
+        crate::rollwright::come_up(&mut world, &[]);
+    }
+    assert_eq!((jobs(&world), world.find(&set).size), (vec!["web-3-1-1", "web-3-1-2"], 1));
+}
+
+#[test]
+fn a_job_that_cannot_be_created_is_no_success_and_is_tried_again() {
+    let mut world = gated();
+    world.set_template(template("c"));
+    // Until the gate is due.
+    let is_due = |world: &World| {
+        let plan = world.clone().plan();
+        matches!(plan.actions.first().map(|it| &it.action), Some(Action::CreateJob(_)))
+    };
+    for _ in 0..30 {
+        if !is_due(&world) {
+            play(&mut world, 1, &[]);
+        }
+    }
+    let plan = world.plan();
+    let failure = Failure::Refused("exceeded quota: jobs".to_owned());
+    let after = plan::after_failure(&world.observed, &plan, 0, &failure, world.now);
+    let Verdict::PlanWithoutJob(text) = after.verdict else { panic!("{:?}", after.verdict) };
+    world.observed.answers = Answers { job_refused: Some(text), ..Answers::default() };
+    let plan = world.plan();
+    assert!(plan.actions.iter().all(|it| !matches!(it.action, Action::CreateJob(_))));
+    world.apply(&plan);
+    let message = &world.observed.workload.status.condition(condition::PROGRESSING).unwrap().message;
+    assert!(message.ends_with("until Job web-3-1-1 succeeds (unknown: exceeded quota: jobs)"), "{message}");
+    play(&mut world, 20, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-1"], "9+1"));
+}
+
+#[test]
+fn no_pod_comes_before_the_first_hook_succeeds_and_a_failed_one_stops_the_rollout() {
+    let mut world = hooked();
+    world.set_template(template("c"));
+    let played = play(&mut world, 60, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-before-1"], "3+0"));
+    assert_eq!(
+        why(&world),
+        "no pod is updated yet: it rests until Job web-3-before-1 succeeds (its pod does not run yet)"
+    );
+    assert_eq!(says(&world, condition::PROGRESSING), ("Unknown".to_owned(), "AwaitingHook".to_owned()));
+    assert_eq!(played.path, ["3", "3+0"]);
+    // What runs follows R.
+    world.observed.workload.replicas = 5;
+    play(&mut world, 30, &[]);
+    assert_eq!(sizes(&world), "5+0");
+    become_(&mut world, &failed());
+    play(&mut world, 60, &[]);
+    assert_eq!(says(&world, condition::STALLED), ("True".to_owned(), "RolloutFailed".to_owned()));
+    assert!(
+        why(&world).contains("failed (the hook before the rollout failed: exit code 1)"),
+        "{}",
+        why(&world)
+    );
+    request(&mut world, RETRY, "3", 30, &[]);
+    assert_eq!(jobs(&world), ["web-3-before-1", "web-3-before-2"]);
+    become_(&mut world, &JobState::Succeeded);
+    play(&mut world, 60, &[]);
+    assert_eq!((sizes(&world).as_str(), jobs(&world).last()), ("0+5", Some(&"web-3-before-2")));
+    assert!(jobs(&world).contains(&"web-3-after-3"), "{:?}", jobs(&world));
+}
+
+#[test]
+fn the_hook_after_runs_once_all_pods_are_there_and_fails_a_complete_rollout() {
+    for action in [None, Some(FailureAction::Continue), Some(FailureAction::Revert)] {
+        let mut world = hooked().that(|it| it.before_hook = None);
+        world.observed.workload.failure_policy = action.and_then(policy);
+        play(&mut world, 20, &[]);
+        assert!(jobs(&world).is_empty(), "what began without a hook runs none");
+        let played = declare(&mut world, "c", 60, &[]);
+        assert_eq!(
+            (jobs(&world), sizes(&world).as_str()),
+            (vec!["web-3-after-1"], "0+3"),
+            "{:?}",
+            played.path
+        );
+        assert_eq!(
+            memory(&world, &named(&world, "c"))["verdict"],
+            serde_json::Value::Null,
+            "it is not good yet"
+        );
+        become_(&mut world, &failed());
+        play(&mut world, 60, &[]);
+        let reverts = action == Some(FailureAction::Revert);
+        assert_eq!(sizes(&world), if reverts { "3+0" } else { "0+3" });
+        let reason = if reverts { "RolledBack" } else { "RolloutFailed" };
+        assert_eq!(says(&world, condition::STALLED), ("True".to_owned(), reason.to_owned()), "{action:?}");
+        request(&mut world, RETRY, "3", 60, &[]);
+        become_(&mut world, &JobState::Succeeded);
+        play(&mut world, 60, &[]);
+        assert_eq!((jobs(&world), new_pods(&world, "c")), (vec!["web-3-after-1", "web-3-after-2"], 3));
+        assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good");
+    }
+}
+
+#[test]
+fn a_job_that_the_server_does_not_accept_is_the_first_thing_that_the_status_reports() {
+    for is_switched_off in [false, true] {
+        let mut world = gated();
+        world.refuses_jobs = Some("spec.template.spec.restartPolicy: Required".to_owned());
+        world.observed.options.runs_jobs = !is_switched_off;
+        declare(&mut world, "c", 100, &[]);
+        assert_eq!((sizes(&world).as_str(), world.observed.sets.len()), ("10", 2), "nothing is touched");
+        assert_eq!(says(&world, condition::STALLED), ("True".to_owned(), "JobRefused".to_owned()));
+        let words = if is_switched_off { "start it with --jobs" } else { "restartPolicy: Required" };
+        assert!(why(&world).contains(words), "{}", why(&world));
+        assert_eq!(play(&mut world, 60, &[]).writes, 0);
+        (world.refuses_jobs, world.observed.options.runs_jobs) = (None, true);
+        play(&mut world, 60, &[]);
+        assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-1"], "9+1"));
+    }
+}
+
+#[test]
+fn neither_a_pin_nor_a_rollback_nor_a_good_revision_runs_a_job() {
+    let back: [fn(&mut World); 3] = [
+        |world| world.set_template(template("b")),
+        |world| world.observed.workload.rollback_to = Some(2),
+        |world| {
+            let pod_template_hash = named(world, "b");
+            world.observed.workload.pin = Some(Pin { pod_template_hash, ..Pin::default() });
+        },
+    ];
+    for (number, go_back) in back.into_iter().enumerate() {
+        let mut world = gated().that(|it| (it.before_hook, it.after_hook) = (job("b"), job("a")));
+        declare(&mut world, "c", 30, &[]);
+        assert_eq!(jobs(&world), ["web-3-before-1"], "case {number}");
+        // A good one skips steps by default; a rollback runs none in any case.
+        world.observed.workload.good_skips_steps = number != 1;
+        go_back(&mut world);
+        play(&mut world, 60, &[]);
+        assert_eq!((jobs(&world), new_pods(&world, "b")), (vec![], 10), "case {number}");
+    }
+}
+
+#[test]
+fn a_newer_template_and_an_abort_delete_the_job_of_the_one_before() {
+    let mut world = gated();
+    declare(&mut world, "c", 30, &[]);
+    become_(&mut world, &JobState::Running);
+    declare(&mut world, "d", 60, &[]);
+    assert_eq!(jobs(&world), ["web-4-1-1"]);
+    request(&mut world, ABORT, "4", 60, &[]);
+    assert_eq!((jobs(&world), new_pods(&world, "b")), (vec![], 10));
+}
+
+#[test]
+fn a_pause_lets_a_job_end_and_starts_none() {
+    let mut world = gated();
+    declare(&mut world, "c", 30, &[]);
+    world.observed.workload.paused = true;
+    play(&mut world, 30, &[]);
+    become_(&mut world, &JobState::Succeeded);
+    play(&mut world, 30, &[]);
+    assert_eq!(sizes(&world), "9+1");
+    // Its time to live is over.
+    world.jobs.clear();
+    world.observed.workload.paused = false;
+    play(&mut world, 60, &[]);
+    assert_eq!((jobs(&world).len(), sizes(&world).as_str()), (0, "0+10"));
+    let mut world = gated();
+    world.set_template(template("c"));
+    play(&mut world, 1, &[]);
+    world.observed.workload.paused = true;
+    play(&mut world, 60, &[]);
+    assert!(jobs(&world).is_empty());
+}
+
+/// The operator dies after each single write, so that each reconcile has at most one.
+#[test]
+fn a_crash_makes_no_job_twice_and_loses_no_result() {
+    let mut world = gated().that(|it| (it.before_hook, it.after_hook) = (job("b"), job("a")));
+    world.set_template(template("c"));
+    let mut made = Vec::new();
+    for second in 0..400 {
+        world.wait(1);
+        // The server refuses a Job that is there, and the reconcile continues.
+        let is_there =
+            |action: &Action| matches!(action, Action::CreateJob(new) if world.jobs.contains_key(&new.name));
+        let plan = world.clone().plan();
+        let Some(first) = plan.actions.into_iter().find(|it| !is_there(&it.action)) else {
+            let next = if second % 2 == 0 { JobState::Running } else { JobState::Succeeded };
+            become_(&mut world, &next);
+            continue;
+        };
+        if let Action::CreateJob(new) = &first.action {
+            made.push(new.name.clone());
+        }
+        world.act(&first.action);
+        crate::rollwright::come_up(&mut world, &[]);
+    }
+    assert_eq!(
+        (made.join(" ").as_str(), sizes(&world).as_str()),
+        ("web-3-before-1 web-3-1-2 web-3-after-3", "0+10")
+    );
+    assert!(matches!(world.step(), Step::Act(plan) if plan.actions.is_empty()));
+    let Played { writes, .. } = play(&mut world, 60, &[]);
+    assert_eq!(writes, 0);
+}
