@@ -8,7 +8,8 @@ use crate::rights::{Right, of_rule};
 use crate::values::{objects, read, render};
 
 /// All that the chart can grant for rollwright.dev.
-const ALL: [&str; 4] = [
+const ALL: [&str; 5] = [
+    "--set=controller.jobs=true",
     "--set=leaderElection.enabled=true",
     "--set=metrics.auth=token",
     "--set=replicaCount=2",

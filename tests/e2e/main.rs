@@ -44,6 +44,7 @@ mod disruption;
 mod exit_codes;
 mod failure;
 mod flavour;
+mod gates;
 mod gitops;
 mod handover;
 mod history;
@@ -103,6 +104,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     rolling_update::SCENARIOS,
     kstatus::SCENARIOS,
     quiet::SCENARIOS,
+    gates::SCENARIOS,
     steps::SCENARIOS,
     reverting::SCENARIOS,
     rollback::SCENARIOS,

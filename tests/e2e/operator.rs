@@ -40,7 +40,7 @@ impl Operator {
         more: &[&str],
     ) -> Result<Self, Error> {
         let api = format!("--api={}", flavour.api_version());
-        let arguments = [api.as_str(), "--leader-elect=false", "--bind-address=0"];
+        let arguments = [api.as_str(), "--leader-elect=false", "--bind-address=0", "--jobs"];
         let log = cluster.directory().join(format!("operator-{}.log", flavour.name()));
         let arguments = arguments.iter().chain(more).map(|&argument| argument.to_owned()).collect();
         Self::start_with(program, &cluster.kubeconfig(User::Operator), &log, arguments)

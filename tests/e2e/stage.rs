@@ -133,6 +133,8 @@ fn role() -> Value {
              "verbs": ["update"]},
             {"apiGroups": ["apps"], "resources": ["replicasets"],
              "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"]},
+            {"apiGroups": ["batch"], "resources": ["jobs"],
+             "verbs": ["get", "list", "watch", "create", "delete"]},
             {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
             {"apiGroups": ["", "events.k8s.io"], "resources": ["events"],
              "verbs": ["list", "create", "patch"]},

@@ -178,7 +178,7 @@ fn a_refused_pod_is_created_later() {
     assert_eq!(status(&cluster)["succeeded"], 1);
 }
 
-/// `None` leaves open what becomes of the pods, which then stay.
+/// `None` names no policy for the pods, which then stay.
 #[test]
 fn a_deleted_job_takes_its_pods_away_if_that_is_asked_for() {
     for (propagation, left) in [

@@ -120,7 +120,7 @@ impl Life {
     fn next(&self, pod: &Object, course: &Course, now: Timestamp) -> Next {
         if let Some(deleting) = self.deleting {
             let gone = after(deleting, course.gone_after);
-            // Whoever set a finalizer has the last word on a pod that has no time left.
+            // Who sets a finalizer has the last word on a pod that has no time left.
             let is_held = pod.finalizers().next().is_some()
                 && pod.metadata.get("deletionGracePeriodSeconds") == Some(&Value::from(0));
             return match now >= gone {

@@ -30,7 +30,7 @@ impl Store {
         let present = finalizers.iter().copied().find(|finalizer| is_policy(finalizer));
         finalizers.retain(|finalizer| !is_policy(finalizer));
         finalizers.extend(match deletion.propagation {
-            // Whoever deletes a Job has to ask for the end of its pods.
+            // A client that deletes a Job has to ask for the end of its pods.
             None => present.or((key.resource == Resource::Jobs).then_some(ORPHAN)),
             Some(Propagation::Background) => None,
             Some(Propagation::Foreground) => Some(FOREGROUND),
