@@ -7,6 +7,7 @@ use engine::index::Key;
 use engine::port::{Cause, Note, Port, Reply, Request};
 use engine::reconcile::Refusal;
 use jiff::Timestamp;
+use plan::Epoch;
 use plan::keys::reason;
 
 use crate::client::object::Object;
@@ -40,6 +41,11 @@ impl Port for Attempt<'_> {
 
     fn is_ours(&self) -> bool {
         self.stay.is_some()
+    }
+
+    fn epoch(&self) -> Option<Epoch> {
+        let process = self.reconciler.leadership().process();
+        self.stay.map(|stay| Epoch { process, term: self.term, stay })
     }
 
     fn is_watch_broken(&self) -> bool {

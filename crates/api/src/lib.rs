@@ -31,6 +31,7 @@ mod numbers;
 #[cfg(feature = "planner")]
 mod planner;
 pub mod renamed;
+mod resume;
 mod rollout;
 mod rules;
 mod selector;
@@ -45,6 +46,7 @@ mod words;
 
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
 pub use memory::Memory;
+pub use resume::ResumePolicy;
 pub use rollout::{Author, LastScale, Promotion, Rollout};
 pub use spec::{
     Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate, RollbackTo,

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::numbers::{INT32_MAX, Share};
+use crate::resume::ResumePolicy;
 use crate::rules;
 use crate::selector::Selector;
 use crate::status::DeploymentStatus;
@@ -169,6 +170,11 @@ pub struct DeploymentSpec {
     /// scales. Default: false. Example: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
+
+    /// What becomes of a rollout when the operator restarts, or another replica leads. Manual holds it until somebody asks
+    /// to continue: kubectl rollwright resume. Default: Automatic, so that it continues. Example: Manual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume_policy: Option<ResumePolicy>,
 
     /// Requests a rollback to an earlier revision. The operator restores the template of that revision, removes this
     /// field, and reports the result in status.rollback. For a manifest in Git, use spec.pin instead, because Git would

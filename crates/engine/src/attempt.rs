@@ -270,7 +270,7 @@ impl<P: Port> Attempt<'_, P> {
             let since = entry.memory.status_waits_since.unwrap_or(now);
             Pace::Paced { flavour, since: Some(since), is_busy }
         };
-        let options = Options::new(true, pace);
+        let options = Options::new(true, pace).in_epoch(self.port.epoch());
         Observed { flavour, workload, sets, answers, options }
     }
 

@@ -11,7 +11,7 @@ use api::decode::Parts;
 use jiff::Timestamp;
 use plan::selector::LabelSelector;
 use plan::template::Json;
-use plan::{Action, Blocker, Event, OwnerChange, Pod, ReplicaSet, Workload};
+use plan::{Action, Blocker, Epoch, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -33,6 +33,11 @@ pub trait Port: Sync {
     /// Whether the Deployment's namespace is this operator's; it may have left its shard.
     fn is_ours(&self) -> bool {
         true
+    }
+
+    /// The epoch in which this operator works on the Deployment; `None` for who is none.
+    fn epoch(&self) -> Option<Epoch> {
+        None
     }
 
     /// Whether a watch is known to be broken, so that the cache will not show anything soon.

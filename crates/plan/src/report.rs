@@ -7,6 +7,7 @@ pub(crate) mod awaited;
 pub(crate) mod blocked;
 pub(crate) mod counters;
 pub(crate) mod explain;
+pub(crate) mod held;
 pub(crate) mod kstatus;
 pub(crate) mod opening;
 pub(crate) mod pace;
@@ -102,6 +103,11 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
         Because::Failed { reason } => {
             let words = explain::failed(decisions, reason);
             let progressing = explain::stands_still(decisions, reason, words.clone());
+            counted(decisions, draft(decisions, opening), Why::Blocked(words), progressing)
+        }
+        Because::Held => {
+            let words = held::words(decisions);
+            let progressing = held::progressing(decisions, words.clone());
             counted(decisions, draft(decisions, opening), Why::Blocked(words), progressing)
         }
         Because::Paused => counted(decisions, draft(decisions, opening), Why::Paused, None),
@@ -304,6 +310,7 @@ fn written(
         Because::SelectsAll => Standing::selecting_all(why),
         Because::NewerSpec(_) => Standing::newer_spec(why),
         Because::Failed { reason } => Standing::failed(reason, why),
+        Because::Held => Standing::failed(reason::HELD_AFTER_RESTART, why),
         _ if decisions.resting().is_some() && !Standing::is_blocked(&status) => Standing::resting(why),
         _ => Standing::diverged(&decisions.course.situation, workload.paused, why)
             .unwrap_or_else(|| Standing::of(&status, workload, is_complete, why)),

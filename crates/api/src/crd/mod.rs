@@ -38,7 +38,7 @@ pub const SHORT_NAME: &str = "rwd";
 pub const CRD_NAME: &str = "deployments.rollwright.dev";
 /// Number of this definition: higher than that of every definition before it, so that a guard in the cluster can refuse
 /// an older one. It goes up with every change of the definition, which `revisions.txt` records.
-pub const REVISION: u32 = 3;
+pub const REVISION: u32 = 4;
 /// Annotation of the definition with that number.
 pub const REVISION_ANNOTATION: &str = "rollwright.dev/definition-revision";
 /// Path of the OpenAPI document that holds the pod template's schema.

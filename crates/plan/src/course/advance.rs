@@ -34,7 +34,7 @@ pub(crate) struct Advanced {
 }
 
 /// Where the rollout is, and how far it advances.
-pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Advanced {
+pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation, is_held: bool) -> Advanced {
     let Some(rollout) = Rollout::new(view, judgment) else { return Advanced::default() };
     let View { sets, .. } = view;
     let (good_skips_steps, runs) = (rollout.workload.good_skips_steps, situation.is_declared());
@@ -57,7 +57,7 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
         return Advanced::default();
     }
     let Some(position) = rollout.position(stored.walk.as_ref()) else { return Advanced::default() };
-    rollout.gone_on(position, &stored, matches!(situation, Situation::Failed { .. }))
+    rollout.gone_on(position, &stored, is_held || matches!(situation, Situation::Failed { .. }))
 }
 
 impl Advanced {
@@ -107,7 +107,8 @@ impl<'a> Rollout<'a> {
         let position = self.at(step).or_else(|| self.begun_again(step));
         let is_ahead = position.is_some() && promoted > 0;
         let promotion = is_ahead.then(|| self.promotion(promoted));
-        Fresh { walk: Some(position.map_or(Walk::Without, Walk::At)), promote, promotion }
+        let walk = Some(position.map_or(Walk::Without, Walk::At));
+        Fresh { walk, promote, promotion, epoch: None }
     }
 
     /// The position of one that is retried where nothing keeps the other pods any more: its steps still hold, unless it

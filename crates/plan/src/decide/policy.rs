@@ -10,6 +10,7 @@ use crate::model::action::Ask;
 use crate::model::keys;
 use crate::model::observed::{Observed, Strategy};
 use crate::model::selector::LabelSelector;
+use crate::model::sets::total;
 use crate::moves::aim::{Aim, Because, Gate};
 use crate::moves::{recreate, scale};
 
@@ -49,8 +50,10 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
         return Ok(rolling_back(view.observed, aim, revision));
     }
     // Nothing moves before a verdict is stored (FP-2), or after one where somebody has to act (FP-6).
-    if course.hold == Some(Hold::Verdict) {
-        return Ok(aim.shut(Because::Judged));
+    match &course.hold {
+        Some(Hold::Verdict) => return Ok(aim.shut(Because::Judged)),
+        Some(Hold::Restart) => return Ok(held(view, aim, is_stale)),
+        _ => {}
     }
     if let Situation::Failed { reason, .. } = course.situation {
         return Ok(aim.frozen(Because::Failed { reason }, workload));
@@ -68,6 +71,12 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
         Strategy::Recreate => recreating(view, course, aim),
         Strategy::Unknown(kind) => Ok(aim.shut(unknown(kind))),
     }
+}
+
+/// HO-3: nothing of the rollout moves, but sizes follow R.
+fn held(view: View<'_>, aim: Aim, is_stale: bool) -> Aim {
+    let follows = is_stale || total(&view.sets.counted) == 0;
+    aim.frozen_if(follows, Because::Held, view.workload())
 }
 
 fn unknown(strategy: &str) -> Because {

@@ -19,6 +19,8 @@ pub const RETRY: &str = "rollwright.dev/retry";
 pub const ABORT: &str = "rollwright.dev/abort";
 /// The step that somebody promotes a revision to, as `5/30%` (rollwright.dev, SP-6).
 pub const PROMOTE: &str = "rollwright.dev/promote";
+/// The word that continues a rollout after a restart of the operator, as `5/` and its epoch (rollwright.dev, HO-5).
+pub const RESUME: &str = "rollwright.dev/resume";
 /// Prefix of all annotations of Rollwright; only [`CHANGED_BY`] is ever copied to a ReplicaSet (S4.13).
 pub const OUR_PREFIX: &str = "rollwright.dev/";
 /// Revision of a ReplicaSet, and on apps/v1 of the Deployment (S5.1).
@@ -147,6 +149,10 @@ pub mod reason {
     pub const PROMOTED: &str = "Promoted";
     /// The promotion names a step behind, or none (rollwright.dev, SP-6).
     pub const PROMOTION_REFUSED: &str = "PromotionRefused";
+    /// The operator that began the rollout leads no more, and nothing moves without a word (rollwright.dev, HO-2).
+    pub const HELD_AFTER_RESTART: &str = "HeldAfterRestart";
+    /// Somebody continues what was held (rollwright.dev, HO-5).
+    pub const HOLD_RELEASED: &str = "HoldReleased";
     /// No old ReplicaSet is without pods (rollwright.dev).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 

@@ -23,6 +23,8 @@ pub(crate) struct Fresh {
     pub(crate) promote: Option<String>,
     /// The promotion, if it leads past the first step.
     pub(crate) promotion: Option<Promotion>,
+    /// The epoch in which it begins (HO-1).
+    pub(crate) epoch: Option<String>,
 }
 
 /// A step, and what belongs to it.

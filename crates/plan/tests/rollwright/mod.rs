@@ -8,6 +8,7 @@ mod failing;
 mod failing_at_a_step;
 mod finding;
 mod going_back;
+mod holding;
 mod judging;
 mod kstatus;
 mod meant;
