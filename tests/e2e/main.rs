@@ -47,6 +47,7 @@ mod flavour;
 mod gitops;
 mod handover;
 mod history;
+mod holding;
 mod interruptions;
 mod kstatus;
 mod leadership;
@@ -104,6 +105,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     kstatus::SCENARIOS,
     quiet::SCENARIOS,
     steps::SCENARIOS,
+    holding::SCENARIOS,
     reverting::SCENARIOS,
     rollback::SCENARIOS,
     history::SCENARIOS,
