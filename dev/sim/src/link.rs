@@ -16,7 +16,7 @@ use ::engine::reconcile::{Outcome, Refusal};
 use api::decode::{self, Parts};
 use jiff::Timestamp;
 use plan::selector::LabelSelector;
-use plan::{Action, Event, Flavour, OwnerChange, ReplicaSet, Workload};
+use plan::{Action, Epoch, Event, Flavour, OwnerChange, ReplicaSet, Workload};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use world::{Object, Patch, Resource, Subresource};
@@ -71,6 +71,8 @@ pub(crate) struct Wire {
 
 /// What the world of one operator is besides its engine: its clocks, and what there is to report.
 pub(crate) struct Surroundings {
+    /// The number of the process.
+    pub(crate) process: u64,
     pub(crate) now: Instant,
     pub(crate) wall: Timestamp,
     /// The Deployments with pods that are watched.
@@ -273,6 +275,10 @@ impl Port for Link {
         lock(&self.surroundings).wall
     }
 
+    fn epoch(&self) -> Option<Epoch> {
+        Some(Epoch { process: lock(&self.surroundings).process, term: 0, stay: 0 })
+    }
+
     fn is_watch_broken(&self) -> bool {
         lock(&self.surroundings).is_watch_broken
     }
@@ -298,7 +304,10 @@ impl Port for Link {
             Note::ReadsLive => self.count("read live"),
             Note::ReadsEarly => self.count("read early"),
             Note::Begins(workload, sets) => {
-                *lock(&self.view) = Some(shared(workload, sets));
+                let epoch = self.epoch().map(|epoch| epoch.to_string());
+                let mut view = shared(workload, sets);
+                view.epoch = epoch;
+                *lock(&self.view) = Some(view);
                 self.tell(Told::begins(workload, sets));
             }
             Note::Owner(workload, owner) => self.see(|view| {

@@ -41,6 +41,8 @@ pub(crate) struct View {
     pub(crate) is_created: bool,
     /// ReplicaSets with pods that run, if the reconcile looked.
     pub(crate) running: Option<Vec<String>>,
+    /// The epoch of the operator, as it is recorded.
+    pub(crate) epoch: Option<String>,
 }
 
 impl SetView {
@@ -69,6 +71,7 @@ impl View {
             is_judged: false,
             is_created: false,
             running: None,
+            epoch: None,
         }
     }
 
