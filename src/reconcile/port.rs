@@ -7,7 +7,6 @@ use engine::index::Key;
 use engine::port::{Cause, Note, Port, Reply, Request};
 use engine::reconcile::Refusal;
 use jiff::Timestamp;
-use plan::Epoch;
 use plan::keys::reason;
 
 use crate::client::object::Object;
@@ -43,9 +42,9 @@ impl Port for Attempt<'_> {
         self.stay.is_some()
     }
 
-    fn epoch(&self) -> Option<Epoch> {
+    fn epoch(&self) -> Option<[u64; 3]> {
         let process = self.reconciler.leadership().process();
-        self.stay.map(|stay| Epoch { process, term: self.term, stay })
+        self.stay.map(|stay| [process, self.term, stay])
     }
 
     fn is_watch_broken(&self) -> bool {

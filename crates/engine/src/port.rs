@@ -11,7 +11,7 @@ use api::decode::Parts;
 use jiff::Timestamp;
 use plan::selector::LabelSelector;
 use plan::template::Json;
-use plan::{Action, Blocker, Epoch, Event, OwnerChange, Pod, ReplicaSet, Workload};
+use plan::{Action, Blocker, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -35,8 +35,8 @@ pub trait Port: Sync {
         true
     }
 
-    /// The epoch in which this operator works on the Deployment; `None` for who is none.
-    fn epoch(&self) -> Option<Epoch> {
+    /// The epoch in which this operator works on the Deployment, as [`plan::Options::epoch`] has it; `None` for who is none.
+    fn epoch(&self) -> Option<[u64; 3]> {
         None
     }
 

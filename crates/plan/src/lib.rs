@@ -26,7 +26,6 @@ pub use model::action::{
 };
 pub use model::blocker::{Blocker, Findings};
 pub use model::conditions::Condition;
-pub use model::epoch::Epoch;
 pub use model::evidence::{Evidence, Restarts};
 pub use model::flavour::Flavour;
 pub use model::labels::Map;

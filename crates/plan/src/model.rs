@@ -6,7 +6,6 @@ pub(crate) mod blocker;
 pub(crate) mod canonical;
 pub(crate) mod conditions;
 pub mod durations;
-pub(crate) mod epoch;
 pub mod equality;
 pub(crate) mod evidence;
 pub(crate) mod flavour;

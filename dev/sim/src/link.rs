@@ -16,7 +16,7 @@ use ::engine::reconcile::{Outcome, Refusal};
 use api::decode::{self, Parts};
 use jiff::Timestamp;
 use plan::selector::LabelSelector;
-use plan::{Action, Epoch, Event, Flavour, OwnerChange, ReplicaSet, Workload};
+use plan::{Action, Event, Flavour, OwnerChange, ReplicaSet, Workload};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use world::{Object, Patch, Resource, Subresource};
@@ -275,8 +275,8 @@ impl Port for Link {
         lock(&self.surroundings).wall
     }
 
-    fn epoch(&self) -> Option<Epoch> {
-        Some(Epoch { process: lock(&self.surroundings).process, term: 0, stay: 0 })
+    fn epoch(&self) -> Option<[u64; 3]> {
+        Some([lock(&self.surroundings).process, 0, 0])
     }
 
     fn is_watch_broken(&self) -> bool {
@@ -304,7 +304,7 @@ impl Port for Link {
             Note::ReadsLive => self.count("read live"),
             Note::ReadsEarly => self.count("read early"),
             Note::Begins(workload, sets) => {
-                let epoch = self.epoch().map(|epoch| epoch.to_string());
+                let epoch = self.epoch().map(|[process, term, stay]| format!("{process:x}-{term}-{stay}"));
                 let mut view = shared(workload, sets);
                 view.epoch = epoch;
                 *lock(&self.view) = Some(view);

@@ -36,7 +36,8 @@ pub(crate) struct Held {
 /// The epoch that a rollout is recorded with; `None` where nobody records one.
 fn current(view: View<'_>) -> Option<String> {
     let applies = view.observed.flavour.has_safeguards() && view.workload().resumes_by_word;
-    view.observed.options.epoch.filter(|_| applies).map(|epoch| epoch.to_string())
+    let [process, term, stay] = view.observed.options.epoch.filter(|_| applies)?;
+    Some(format!("{process:x}-{term}-{stay}"))
 }
 
 /// What a revision records that is declared by this reconcile. Where nothing else has pods, nothing can be held.

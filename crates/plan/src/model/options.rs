@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use crate::model::epoch::Epoch;
 use crate::model::flavour::Flavour;
 
 /// Settings that change decisions. [`Options::new`] is the one way to them, for the operator and for all who
@@ -19,8 +18,9 @@ pub struct Options {
     pub joins_reports: bool,
     /// Whether the operator is busy, so that statuses wait longer for more news and the server is spared writes.
     pub is_busy: bool,
-    /// The present epoch of the operator; `None` for who plans beside it.
-    pub epoch: Option<Epoch>,
+    /// The present epoch of the operator (HO-1): what no other process has, its term of leadership, and the stay of the
+    /// Deployment in its shard. `None` for who plans beside it.
+    pub epoch: Option<[u64; 3]>,
 }
 
 /// When a reconcile makes its report.
@@ -62,7 +62,7 @@ impl Options {
 
     /// The same in this epoch of the operator.
     #[must_use]
-    pub fn in_epoch(self, epoch: Option<Epoch>) -> Self {
+    pub fn in_epoch(self, epoch: Option<[u64; 3]>) -> Self {
         Self { epoch, ..self }
     }
 }

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
 use plan::keys::{PROMOTE, RESUME, ROLLOUT, condition, reason};
-use plan::{Action, Epoch, FailureAction, Pin, Planned, Requeue, Strategy};
+use plan::{Action, FailureAction, Pin, Planned, Requeue, Strategy};
 
 use crate::rollwright::failing::{self, come_up, memory, named};
 use crate::rollwright::pinning::{count, says};
@@ -12,7 +12,7 @@ use crate::world::{Kstatus, World, template};
 
 /// The operator starts for this time.
 fn start(world: &mut World, number: u64) {
-    world.observed.options.epoch = Some(Epoch { process: number, term: 0, stay: 0 });
+    world.observed.options.epoch = Some([number, 0, 0]);
 }
 
 /// As [`stepped`], in the first epoch.
