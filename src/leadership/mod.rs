@@ -20,7 +20,12 @@ const ONLY_TERM: u64 = 0;
 
 /// Whether this process may write; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Leadership(Option<watch::Receiver<Option<Lead>>>);
+pub(crate) struct Leadership {
+    /// `None` if nobody else is there.
+    leads: Option<watch::Receiver<Option<Lead>>>,
+    /// What no other process has.
+    process: u64,
+}
 
 /// Where the election shows whether this operator leads.
 pub(crate) type Announcer = watch::Sender<Option<Lead>>;
@@ -28,28 +33,37 @@ pub(crate) type Announcer = watch::Sender<Option<Lead>>;
 impl Leadership {
     /// Nobody else is there: no lead is needed.
     pub(crate) fn unneeded() -> Self {
-        Self(None)
+        Self::of(None)
     }
 
     /// Nothing is written but by the one that leads.
     pub(crate) fn elected() -> (Announcer, Self) {
         let (announcer, lead) = watch::channel(None);
-        (announcer, Self(Some(lead)))
+        (announcer, Self::of(Some(lead)))
+    }
+
+    fn of(leads: Option<watch::Receiver<Option<Lead>>>) -> Self {
+        Self { leads, process: uuid::Uuid::new_v4().as_u64_pair().0 }
+    }
+
+    /// What no other process has, not even this one after a restart.
+    pub(crate) fn process(&self) -> u64 {
+        self.process
     }
 
     /// Whether there is an election.
     pub(crate) fn is_elected(&self) -> bool {
-        self.0.is_some()
+        self.leads.is_some()
     }
 
     fn lead(&self) -> Option<Lead> {
-        let lead = *self.0.as_ref()?.borrow();
+        let lead = *self.leads.as_ref()?.borrow();
         lead.filter(|lead| clock::now() < lead.until)
     }
 
     /// The term that work may be begun in now; `None` while the operator stands by.
     pub(crate) fn term(&self) -> Option<u64> {
-        match &self.0 {
+        match &self.leads {
             None => Some(ONLY_TERM),
             Some(_) => self.lead().map(|lead| lead.term),
         }
@@ -69,7 +83,7 @@ impl Leadership {
 
     /// Waits until this operator leads; returns the term.
     pub(crate) async fn won(&self) -> u64 {
-        let Some(mut leads) = self.0.clone() else { return ONLY_TERM };
+        let Some(mut leads) = self.leads.clone() else { return ONLY_TERM };
         loop {
             if let Some(term) = self.term() {
                 return term;
@@ -83,7 +97,7 @@ impl Leadership {
 
     /// Waits until this operator leads no more, or in another term.
     pub(crate) async fn lost(&self, term: u64) {
-        let Some(mut leads) = self.0.clone() else { return std::future::pending().await };
+        let Some(mut leads) = self.leads.clone() else { return std::future::pending().await };
         loop {
             let Some(lead) = self.lead().filter(|lead| lead.term == term) else { return };
             tokio::select! {

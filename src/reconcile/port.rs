@@ -42,6 +42,11 @@ impl Port for Attempt<'_> {
         self.stay.is_some()
     }
 
+    fn epoch(&self) -> Option<[u64; 3]> {
+        let process = self.reconciler.leadership().process();
+        self.stay.map(|stay| [process, self.term, stay])
+    }
+
     fn is_watch_broken(&self) -> bool {
         self.reconciler.watches.are_broken()
     }

@@ -48,6 +48,7 @@ mod gates;
 mod gitops;
 mod handover;
 mod history;
+mod holding;
 mod interruptions;
 mod kstatus;
 mod leadership;
@@ -106,6 +107,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     quiet::SCENARIOS,
     gates::SCENARIOS,
     steps::SCENARIOS,
+    holding::SCENARIOS,
     reverting::SCENARIOS,
     rollback::SCENARIOS,
     history::SCENARIOS,

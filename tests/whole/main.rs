@@ -15,6 +15,7 @@ mod edits;
 mod faults;
 mod figures;
 mod going_back;
+mod holding;
 mod law;
 mod news;
 mod queueing;

@@ -67,6 +67,11 @@ impl Member {
         }
     }
 
+    /// Ends it in order: it gives the lease back.
+    pub(super) async fn end(self) {
+        self.operator.end().await;
+    }
+
     /// Its process is killed: nothing that it was about to do is done.
     pub(super) fn kill(self) -> Instant {
         self.faults.hold();

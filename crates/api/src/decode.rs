@@ -24,7 +24,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::authors::{self, authors};
-use crate::{DeploymentSpec, DeploymentStatus, SkipStepsFor, StrategyType};
+use crate::{DeploymentSpec, DeploymentStatus, ResumePolicy, SkipStepsFor, StrategyType};
 pub use fields::Rejected;
 use fields::{count, integer, string_map, text};
 
@@ -138,6 +138,7 @@ pub fn workload<'a>(
         revision_history_limit: limited(spec.revision_history_limit, 10),
         progress_deadline_seconds: limited(spec.progress_deadline_seconds, 600),
         paused: spec.paused.unwrap_or(false),
+        resumes_by_word: flavour.has_status_extras() && holds(spec.resume_policy.as_ref()),
         rollback_to,
         pin: spec.pin.filter(|_| flavour.has_status_extras()).map(pin),
         failure_policy: spec.failure_policy.filter(|_| flavour.has_status_extras()).map(failure_policy),
@@ -203,6 +204,11 @@ fn rejected(at: &str, path: &serde_path_to_error::Path, problem: &impl ToString)
     let path = path.to_string();
     let field = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
     Rejected { field, problem: problem.to_string() }
+}
+
+/// One that nobody knows yet moves nothing.
+fn holds(policy: Option<&ResumePolicy>) -> bool {
+    !matches!(policy, None | Some(ResumePolicy::Automatic))
 }
 
 fn failure_policy(policy: crate::FailurePolicy) -> FailurePolicy {

@@ -34,6 +34,8 @@ mod numbers;
 #[cfg(feature = "planner")]
 mod planner;
 pub mod renamed;
+mod resume;
+mod rollback;
 mod rollout;
 mod rules;
 mod selector;
@@ -49,9 +51,11 @@ mod words;
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
 pub use jobs::{Hooks, JobOf, RequiredJob};
 pub use memory::Memory;
+pub use resume::ResumePolicy;
+pub use rollback::RollbackTo;
 pub use rollout::{Author, LastScale, Promotion, Rollout};
 pub use spec::{
-    Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate, RollbackTo,
+    Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate,
     RollingUpdate, Strategy, StrategyType,
 };
 #[cfg(feature = "planner")]

@@ -15,6 +15,8 @@ use serde_json::Value;
 
 use crate::jobs::Hooks;
 use crate::numbers::{INT32_MAX, Share};
+use crate::resume::ResumePolicy;
+use crate::rollback::RollbackTo;
 use crate::rules;
 use crate::selector::Selector;
 use crate::status::DeploymentStatus;
@@ -171,6 +173,11 @@ pub struct DeploymentSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
 
+    /// What happens to a rollout when the operator restarts, or another replica leads. Manual holds it until somebody asks
+    /// to continue: kubectl rollwright resume. Default: Automatic, so that it continues. Example: Manual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume_policy: Option<ResumePolicy>,
+
     /// Requests a rollback to an earlier revision. The operator restores the template of that revision, removes this
     /// field, and reports the result in status.rollback. For a manifest in Git, use spec.pin instead, because Git would
     /// bring this field back. Example: {revision: 3}.
@@ -290,16 +297,6 @@ pub struct RollingUpdate {
     /// GoodRevisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_steps_for: Option<SkipStepsFor>,
-}
-
-/// Requests a rollback to an earlier revision.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RollbackTo {
-    /// Revision to roll back to; 0 or absent means the previous one. Example: 3.
-    #[schemars(range(min = 0))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub revision: Option<i64>,
 }
 
 /// The ReplicaSet that runs, whatever the template is.

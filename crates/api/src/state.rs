@@ -19,6 +19,9 @@ pub fn state(workload: &Workload, status: &Status) -> String {
     if reason_of(condition::RECONCILING).is_some_and(|known| reason::RESTING.contains(&known)) {
         return "Resting".to_owned();
     }
+    if reason_of(condition::STALLED) == Some(reason::HELD_AFTER_RESTART) {
+        return "Held".to_owned();
+    }
     match status.ours.target.as_ref().map(|target| target.reason.as_str()) {
         Some(reason::PINNED) => return "Pinned".to_owned(),
         Some(reason::REVERTED | reason::ABORTED) => return "Reverted".to_owned(),
@@ -92,6 +95,7 @@ mod tests {
             (with("Progressing", "Unknown", "Queued"), "Queued"),
             (with("Reconciling", "True", "Queued"), "Queued"),
             (with("Reconciling", "True", "RestingAtStep"), "Resting"),
+            (with("Stalled", "True", "HeldAfterRestart"), "Held"),
         ];
         for (status, words) in cases {
             assert_eq!(state(&workload(), &status), words);

@@ -135,9 +135,9 @@ pub(crate) enum RolloutVerb {
     /// Pause the rollout.
     #[command(after_help = examples::PAUSE)]
     Pause(EditArguments),
-    /// Resume a paused rollout.
+    /// Resume a paused rollout, or one that is held since the operator restarted.
     #[command(after_help = examples::RESUME)]
-    Resume(EditArguments),
+    Resume(ResumeArguments),
     /// Replace all pods with new ones of the same template.
     #[command(after_help = examples::RESTART)]
     Restart(EditArguments),
@@ -250,7 +250,17 @@ pub(crate) struct UndoArguments {
     pub(crate) timeout: Duration,
 }
 
-/// `pause`, `resume`, `restart`, `unpin`, `retry`, `abort`.
+/// `resume`.
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    #[command(flatten)]
+    pub(crate) edit: EditArguments,
+    /// Continue held rollouts only, this many at a time: the next one begins when one is complete, or waits for a person.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) parallel: Option<u16>,
+}
+
+/// `pause`, `restart`, `unpin`, `retry`, `abort`.
 #[derive(Debug, Args)]
 pub(crate) struct EditArguments {
     #[command(flatten)]

@@ -48,6 +48,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         .or_else(|| failed::awaited(facts))
         .or_else(|| diverged(facts))
         .or_else(|| failed::held(facts))
+        .or_else(|| failed::after_restart(facts))
         .or_else(|| paused(facts))
         .or_else(|| resting::before(facts))
         .or_else(|| Some(resting::at_step(facts, rollout.rest()?)))

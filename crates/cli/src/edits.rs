@@ -29,7 +29,7 @@ pub(crate) fn pause(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
 pub(crate) fn resume(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
     unfinished::none(deployment)?;
     if !deployment.is_paused() {
-        return Err(Failure::Rollout(format!("{} is not paused", deployment.full_name())));
+        return Err(Failure::Rollout(format!("{} is neither paused nor held", deployment.full_name())));
     }
     Ok(Patch::Merge(json!({"spec": encode::paused(false)})))
 }

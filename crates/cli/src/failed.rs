@@ -3,7 +3,7 @@
 
 use api::{ConditionStatus, DeploymentStatus};
 use plan::keys::condition;
-use plan::keys::reason::HELD;
+use plan::keys::reason::{HELD, HELD_AFTER_RESTART};
 
 use crate::terminal::clean;
 
@@ -14,6 +14,11 @@ const BLOCKED: &str = "blocked: ";
 /// sentence without its end.
 pub(crate) fn held(status: &DeploymentStatus) -> Option<(&'static str, String)> {
     stalled(status, &HELD)
+}
+
+/// Why the rollout waits for a word after a restart of the operator, in a sentence without its end (HO-2).
+pub(crate) fn after_restart(status: &DeploymentStatus) -> Option<String> {
+    stalled(status, &[HELD_AFTER_RESTART]).map(|(_, words)| words)
 }
 
 /// The one of these reasons for which the rollout is stalled, and why, in a sentence without its end.

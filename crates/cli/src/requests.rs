@@ -1,12 +1,12 @@
-//! Requests to retry the declared revision after it failed, or to abort it (FP-9; rollwright.dev only), and which of
-//! all requests are due. The planner decides that, and what follows.
+//! Requests to retry the declared revision after it failed, to abort it (FP-9), or to continue it after a restart (HO-5;
+//! rollwright.dev only), and which of all requests are due. The planner decides that, and what follows.
 
 use api::decode;
 use diagnosis::{list, text};
 use jiff::Timestamp;
 use kube::api::Patch;
 use plan::keys::reason::NO_GOOD_REVISION;
-use plan::keys::{ABORT, PROMOTE, RETRY, condition};
+use plan::keys::{ABORT, PROMOTE, RESUME, RETRY, condition};
 use plan::{Status, Workload};
 use serde_json::{Value, json};
 
@@ -65,6 +65,27 @@ pub(crate) fn abort(
     }
     let said = format!("abort of revision {number} requested{}", instead(all, number, &after));
     Ok((said, annotation(ABORT, &request)))
+}
+
+/// Ends the pause, or asks the operator to continue what it holds after a restart (HO-5). The request names what is held,
+/// so that it means nothing for a later hold.
+pub(crate) fn resume(deployment: &Deployment, all: &[Revision]) -> Result<(String, Patch<Value>), Failure> {
+    if deployment.is_paused() || !is_held(deployment) {
+        return Ok(("resumed".to_owned(), edits::resume(deployment)?));
+    }
+    edits::heeded(deployment, "a request to continue")?;
+    let number = judged(deployment, all, "continued")?;
+    let set = pinned::declared(deployment, all)
+        .and_then(|it| decode::replica_set(deployment.flavour, &it.set).ok());
+    let word = set.and_then(|set| set.word_to_resume());
+    let word =
+        word.ok_or_else(|| Failure::Rollout(format!("{} is not held any more", deployment.full_name())))?;
+    Ok((format!("continuation of revision {number} requested"), annotation(RESUME, &word)))
+}
+
+/// Whether the operator reports that it holds the rollout after a restart.
+pub(crate) fn is_held(deployment: &Deployment) -> bool {
+    rollout::of(deployment.flavour, deployment.name(), &deployment.body).phase == Phase::Held
 }
 
 /// Who asked to abort, and when, as far as it shows, in a sentence without its end.
@@ -187,7 +208,7 @@ pub(crate) fn due(deployment: &Deployment, all: &[Revision]) -> Option<&'static 
         return None;
     }
     let set = decode::replica_set(deployment.flavour, &pinned::declared(deployment, all)?.set).ok()?;
-    let requests = [(ABORT, "abort"), (RETRY, "retry"), (PROMOTE, "promote")];
+    let requests = [(ABORT, "abort"), (RETRY, "retry"), (PROMOTE, "promote"), (RESUME, "continue")];
     requests.into_iter().find_map(|(key, verb)| workload.is_request_due(&set, key).then_some(verb))
 }
 

@@ -27,6 +27,8 @@ pub enum Phase {
     Progressing,
     /// The rollout waits for `spec.paused` to be taken back.
     Paused,
+    /// The rollout waits for a word, since the operator restarted.
+    Held,
     /// The rollout waits at a step, until somebody promotes it or for some time.
     Resting,
     /// `spec.progressDeadlineSeconds` has passed without progress, or the declared revision failed in another way, or
@@ -42,6 +44,7 @@ impl Phase {
             Self::Complete => "Complete",
             Self::Progressing => "Progressing",
             Self::Paused => "Paused",
+            Self::Held => "Held",
             Self::Resting => "Resting",
             Self::Failed => "Failed",
         }
@@ -87,7 +90,7 @@ impl Rollout {
         match self.phase {
             Phase::Complete => Code::Done,
             Phase::Failed => Code::Failed,
-            Phase::Paused => Code::Paused,
+            Phase::Paused | Phase::Held => Code::Paused,
             Phase::Resting => self.rest().map_or(Code::Unfinished, Rest::code),
             Phase::Progressing => Code::Unfinished,
         }
@@ -165,6 +168,8 @@ pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&
         failed::held(&status).or_else(|| failed::stalled(&status, &[reason::JOB_REFUSED]))
     {
         (Phase::Failed, format!("deployment \"{name}\": {words}"))
+    } else if let Some(words) = failed::after_restart(&status).filter(|_| spec.paused != Some(true)) {
+        (Phase::Held, format!("deployment \"{name}\" is held: {words}"))
     } else {
         stands(flavour, name, (&spec, &status), (counts, at_step.as_ref()), newest)
     };

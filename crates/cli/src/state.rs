@@ -21,18 +21,20 @@ pub(crate) enum State {
     Rolling,
     Queued,
     Resting,
+    Held,
     Paused,
     Pinned,
     Complete,
 }
 
 /// Each state with its word in the column STATUS, in their order.
-pub(crate) const WORDS: [(State, &str); 8] = [
+pub(crate) const WORDS: [(State, &str); 9] = [
     (State::Blocked, "Blocked"),
     (State::Reverted, "Reverted"),
     (State::Rolling, "Rolling"),
     (State::Queued, "Queued"),
     (State::Resting, "Resting"),
+    (State::Held, "Held"),
     (State::Paused, "Paused"),
     (State::Pinned, "Pinned"),
     (State::Complete, "Complete"),
@@ -61,6 +63,9 @@ pub(crate) struct States {
     /// List Deployments that run an earlier revision because the declared one failed.
     #[arg(long)]
     reverted: bool,
+    /// List Deployments with a rollout that waits for a word, since the operator restarted.
+    #[arg(long)]
+    held: bool,
     /// List paused Deployments.
     #[arg(long)]
     paused: bool,
@@ -76,6 +81,7 @@ impl States {
             (self.queued, State::Queued),
             (self.pinned, State::Pinned),
             (self.reverted, State::Reverted),
+            (self.held, State::Held),
             (self.paused, State::Paused),
         ];
         chosen.contains(&(true, state)) || chosen.iter().all(|(is_chosen, _)| !is_chosen)
@@ -124,15 +130,20 @@ pub(crate) fn of(deployment: &Deployment) -> State {
         Some(target) if pinned::is_reverted(&target) => return State::Reverted,
         _ => {}
     }
+    let rollout = rollout::of(deployment.flavour, deployment.name(), body);
+    if rollout.phase == Phase::Held {
+        return State::Held;
+    }
     if is_blocked(body) {
         return State::Blocked;
     }
-    match rollout::of(deployment.flavour, deployment.name(), body).phase {
+    match rollout.phase {
         Phase::Complete => State::Complete,
         Phase::Progressing => State::Rolling,
         Phase::Resting => State::Resting,
         Phase::Failed => State::Blocked,
         Phase::Paused => State::Paused,
+        Phase::Held => State::Held,
     }
 }
 

@@ -271,7 +271,7 @@ impl<P: Port> Attempt<'_, P> {
             let since = entry.memory.status_waits_since.unwrap_or(now);
             Pace::Paced { flavour, since: Some(since), is_busy }
         };
-        let mut options = Options::new(true, pace);
+        let mut options = Options::new(true, pace).in_epoch(self.port.epoch());
         options.runs_jobs = self.engine.settings.runs_jobs;
         Observed { flavour, workload, sets, answers, options }
     }

@@ -35,6 +35,11 @@ pub trait Port: Sync {
         true
     }
 
+    /// The epoch in which this operator works on the Deployment, as [`plan::Options::epoch`] has it; `None` for who is none.
+    fn epoch(&self) -> Option<[u64; 3]> {
+        None
+    }
+
     /// Whether a watch is known to be broken, so that the cache will not show anything soon.
     fn is_watch_broken(&self) -> bool {
         false

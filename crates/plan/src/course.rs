@@ -6,6 +6,7 @@ pub(crate) mod advance;
 pub(crate) mod checkpoints;
 pub(crate) mod criteria;
 pub(crate) mod fallback;
+pub(crate) mod held;
 pub(crate) mod judge;
 pub(crate) mod kept;
 pub(crate) mod marks;
@@ -20,6 +21,7 @@ use jiff::Timestamp;
 use crate::course::advance::{Advanced, advance};
 use crate::course::checkpoints::Jobs;
 use crate::course::fallback::{first_run, pins};
+use crate::course::held::{Held, Noted};
 use crate::course::judge::{Failure, Judgment, judge};
 use crate::course::memory::{Memory, Note, Proof, newer};
 use crate::course::situation::Situation;
@@ -67,23 +69,26 @@ pub(crate) enum Hold {
     /// A newer operator decided what runs, so sizes follow `spec.replicas`, and nothing else changes. The sentence
     /// names what that operator left, and the fix.
     NewerSpec(String),
-    /// A verdict, or a retry that voids one, is written before anything moves (FP-2, FP-9).
+    /// A verdict, a retry that voids one, or another epoch is written before anything moves (FP-2, FP-9, HO-1).
     Verdict,
     /// The server does not accept a Job of a revision that begins, for this reason (GA-5).
     JobRefused(String),
     /// The hook before the rollout has not passed (GA-1).
     Hook,
+    /// Another operator, or this one before it started again, began the rollout (HO-2).
+    Restart,
 }
 
 /// Decides what a rollout is doing.
 pub(crate) fn course(view: View<'_>) -> Course {
     let newer = newer(view);
-    let mut jobs = if newer.is_some() { Jobs::default() } else { checkpoints::look(view) };
+    let is_held = newer.is_none() && held::is_due(view);
+    let mut jobs = if newer.is_some() { Jobs::default() } else { checkpoints::look(view, is_held) };
     let judgment = if newer.is_some() { Judgment::default() } else { judge(view, &jobs.runs) };
     let situation = situation(view, &judgment);
     let advanced = match newer {
         Some(_) => Advanced::remembered(view, &judgment, &situation),
-        None => advance(view, &judgment, &situation),
+        None => advance(view, &judgment, &situation, is_held),
     };
     let fresh_runs = newer.is_none().then(|| jobs.go_on(view, &judgment, &situation, &advanced)).flatten();
     let bad = bad(view, &judgment, &situation);
@@ -91,31 +96,31 @@ pub(crate) fn course(view: View<'_>) -> Course {
     let pins = pins(view, &judgment, &situation);
     let Judgment { inferred, fallback, ruling, .. } = judgment;
     let Advanced { fresh, stage, memory, due, .. } = advanced;
-    let fresh = Fresh { runs: fresh_runs.unwrap_or_default(), ..fresh };
+    let fresh = Fresh { runs: fresh_runs.unwrap_or_default(), epoch: held::fresh(view), ..fresh };
     // What the steps add to a verdict on the declared ReplicaSet is one write with it.
     let declared = memory.or_else(|| ruling.memory.map(|memory| Box::new((*memory, Vec::new()))));
-    let declared = view.sets.declared.zip(jobs.remembered(view, declared));
+    let mut declared = jobs.remembered(view, declared);
+    let held = match newer {
+        Some(_) => Held::default(),
+        None => Held::decided(view, is_held, matches!(situation, Situation::Declared(_)), &mut declared),
+    };
     // Nor does anything move by a verdict that a retry voids: no pod comes for a way back that is over.
-    let has_verdict = declared.as_ref().is_some_and(|(_, noted)| noted.0.shown == Proof::Failed);
-    let is_verdict_due = (has_verdict || ruling.is_retried) && view.workload().pin_in_force().is_none();
-    let mut notes = pins;
-    // A ReplicaSet has one note: what a pin adds to one that is inferred has all of that.
-    if let Some(note) = inferred.filter(|note| notes.iter().all(|pin| pin.set != note.set)) {
-        notes.insert(0, *note);
-    }
-    notes.extend(jobs.stray.take().map(|stray| *stray));
-    if let Some((set, noted)) = declared {
-        let (memory, events) = *noted;
-        notes.push(Note { set, memory, events });
-    }
+    let has_verdict = declared.as_ref().is_some_and(|noted| noted.0.shown == Proof::Failed);
+    let is_first = has_verdict || ruling.is_retried || held.begins;
+    let is_verdict_due = is_first && view.workload().pin_in_force().is_none();
+    let pins = pins.into_iter().chain(jobs.stray.take().map(|stray| *stray)).collect();
     Course {
         situation: situation.at(stage),
-        hold: newer.map(Hold::NewerSpec).or(is_verdict_due.then_some(Hold::Verdict)).or(jobs.hold()),
+        hold: newer
+            .map(Hold::NewerSpec)
+            .or(is_verdict_due.then_some(Hold::Verdict))
+            .or(held.is_held.then_some(Hold::Restart))
+            .or(jobs.hold()),
         fallback,
         bad,
         left,
         failure: ruling.failure,
-        notes,
+        notes: notes(view, inferred, pins, declared),
         fresh,
         needs_evidence: ruling.needs_evidence,
         retried: ruling.retried,
@@ -123,6 +128,16 @@ pub(crate) fn course(view: View<'_>) -> Course {
         due: ruling.due.into_iter().chain(due).chain(jobs.due).min(),
         jobs,
     }
+}
+
+/// Each ReplicaSet has one note: what a pin adds to one that is inferred has all of that.
+fn notes(view: View<'_>, inferred: Option<Box<Note>>, pins: Vec<Note>, declared: Option<Noted>) -> Vec<Note> {
+    let inferred = inferred.filter(|note| pins.iter().all(|pin| pin.set != note.set));
+    let declared = view.sets.declared.zip(declared).map(|(set, noted)| {
+        let (memory, events) = *noted;
+        Note { set, memory, events }
+    });
+    inferred.map(|note| *note).into_iter().chain(pins).chain(declared).collect()
 }
 
 /// The situation before anybody knows at which step a rollout is: the declared ReplicaSet runs, unless it failed

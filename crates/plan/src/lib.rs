@@ -31,8 +31,9 @@ pub use model::evidence::{Evidence, Restarts};
 pub use model::flavour::Flavour;
 pub use model::labels::Map;
 pub use model::observed::{
-    Answers, DryRun, Observed, Options, Pace, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, Workload,
+    Answers, DryRun, Observed, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, Workload,
 };
+pub use model::options::{Options, Pace};
 pub use model::record::{
     Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, Promotion, RECORD_BYTES_MAX, RECORDS_MAX,
     Record, Scaler,
@@ -55,9 +56,9 @@ pub use report::rollout::{Transition, transitions};
 
 use jiff::Timestamp;
 
-use course::course;
 use course::situation::Situation;
 use course::view::View;
+use course::{Hold, course};
 use decide::creation::{self, creation};
 use decide::decisions::Decisions;
 use decide::deletions::{CleanUp, history};
@@ -86,7 +87,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Step {
 
 impl Observed {
     /// Whether a reconcile rolls out the declared template: neither is a revision pinned, this one or another (FP-11),
-    /// nor did the declared one fail, so that another one runs or nothing moves (FP-6).
+    /// nor did the declared one fail, so that another one runs or nothing moves (FP-6). Nor is the rollout held (HO-2).
     #[must_use]
     pub fn runs_declared(&self, now: Timestamp) -> bool {
         // A pin in force names another ReplicaSet, or this one, which then takes no slot.
@@ -96,7 +97,7 @@ impl Observed {
         // A template about which the server has to be asked is new, as far as is known.
         let Ok(sets) = identify(self) else { return true };
         let course = course(View { observed: self, sets: &sets, now });
-        matches!(course.situation, Situation::Declared(_))
+        matches!(course.situation, Situation::Declared(_)) && course.hold != Some(Hold::Restart)
     }
 }
 

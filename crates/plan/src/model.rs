@@ -15,6 +15,7 @@ pub mod keys;
 pub(crate) mod labels;
 pub(crate) mod listed;
 pub(crate) mod observed;
+pub(crate) mod options;
 pub(crate) mod place;
 pub(crate) mod position;
 pub(crate) mod quantity;

@@ -7,6 +7,7 @@ pub(crate) mod awaited;
 pub(crate) mod blocked;
 pub(crate) mod counters;
 pub(crate) mod explain;
+pub(crate) mod held;
 pub(crate) mod kstatus;
 pub(crate) mod opening;
 pub(crate) mod pace;
@@ -113,6 +114,11 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
             let why = Why::Resting(words.clone());
             let edit = resting::stands_still(decisions, &draft.status, reason::AWAITING_HOOK, words);
             counted(decisions, draft, why, edit)
+        }
+        Because::Held => {
+            let words = held::words(decisions);
+            let progressing = held::progressing(decisions, words.clone());
+            counted(decisions, draft(decisions, opening), Why::Blocked(words), progressing)
         }
         Because::Paused => counted(decisions, draft(decisions, opening), Why::Paused, None),
         Because::Scaling => counted(decisions, draft(decisions, opening), Why::Stepping, None),
@@ -308,6 +314,7 @@ fn standing<'a>(decisions: &Decisions<'_>, status: &Status, is_complete: bool, w
         Because::NewerSpec(_) => Standing::newer_spec(why),
         Because::Failed { reason } => Standing::failed(reason, why),
         Because::JobRefused(_) => Standing::failed(reason::JOB_REFUSED, why),
+        Because::Held => Standing::failed(reason::HELD_AFTER_RESTART, why),
         Because::AwaitsHook => Standing::resting(reason::AWAITING_HOOK, why),
         _ if decisions.resting().is_some() && !Standing::is_blocked(status) => {
             if decisions.failed_gate() {

@@ -6,6 +6,7 @@
 
 mod availability;
 pub(crate) mod evidence;
+pub(crate) mod held;
 mod history;
 pub(crate) mod identity;
 mod kept;
@@ -129,7 +130,7 @@ const ON_WRITE: [(&str, Check); 21] = [
 ];
 
 /// Everything that looks at one write of a Deployment with a pin or verdicts, and its premise, which is counted.
-const ON_RULED_WRITE: [(&str, &str, Rule); 22] = [
+const ON_RULED_WRITE: [(&str, &str, Rule); 24] = [
     ("FP-1", "FP-1: a revision becomes good", verdicts::good_is_true),
     ("FP-1", "FP-1: a revision becomes good by a reading", evidence::good_is_read),
     ("FP-2", "FP-2: a write of a reconcile that stores a failure", verdicts::stored_first),
@@ -152,6 +153,8 @@ const ON_RULED_WRITE: [(&str, &str, Rule); 22] = [
     ("SP-8", "SP-8: a write at a rest, and nothing goes wrong", steps::rest_is_silent),
     ("SP-9", "SP-9: a revision is declared again under steps", steps::begins_anew),
     ("FP-11", "FP-11: a write while the pinned ReplicaSet is missing", pause::nothing_replaces),
+    ("HO-2", "HO-2: a size changes that a crash could have held", held::moves_in_its_epoch),
+    ("HO-5", "HO-5: a rollout continues in another epoch", held::ends_by_a_word),
 ];
 
 /// What is remembered from write to write.

@@ -86,6 +86,7 @@ impl Scenario {
         taken_back(&mut Dice::new(seed, 13), &mut scenario);
         crate::themes::policed(seed, &mut scenario);
         crate::themes::stepped_fleet(seed, &mut scenario);
+        crate::themes::held(seed, &mut scenario);
         scenario
     }
 }

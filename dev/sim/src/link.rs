@@ -71,6 +71,8 @@ pub(crate) struct Wire {
 
 /// What the world of one operator is besides its engine: its clocks, and what there is to report.
 pub(crate) struct Surroundings {
+    /// The number of the process.
+    pub(crate) process: u64,
     pub(crate) now: Instant,
     pub(crate) wall: Timestamp,
     /// The Deployments with pods that are watched.
@@ -276,6 +278,10 @@ impl Port for Link {
         lock(&self.surroundings).wall
     }
 
+    fn epoch(&self) -> Option<[u64; 3]> {
+        Some([lock(&self.surroundings).process, 0, 0])
+    }
+
     fn is_watch_broken(&self) -> bool {
         lock(&self.surroundings).is_watch_broken
     }
@@ -301,7 +307,10 @@ impl Port for Link {
             Note::ReadsLive => self.count("read live"),
             Note::ReadsEarly => self.count("read early"),
             Note::Begins(workload, sets) => {
-                *lock(&self.view) = Some(shared(workload, sets));
+                let epoch = self.epoch().map(|[process, term, stay]| format!("{process:x}-{term}-{stay}"));
+                let mut view = shared(workload, sets);
+                view.epoch = epoch;
+                *lock(&self.view) = Some(view);
                 self.tell(Told::begins(workload, sets));
             }
             Note::Owner(workload, owner) => self.see(|view| {

@@ -147,7 +147,7 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
 }
 
 /// What users do to rollouts with steps, to pins, and to aborts, fifty seconds apart.
-fn policies() -> [(&'static str, Vec<Act>); 5] {
+fn policies() -> [(&'static str, Vec<Act>); 6] {
     let stage = |updated: Share, approval: bool, wait: Option<i64>| Stage { updated, approval, wait };
     let stages = || {
         let list = [
@@ -172,6 +172,7 @@ fn policies() -> [(&'static str, Vec<Act>); 5] {
                 Act::Promote(Target::All, 0),
             ],
         ),
+        ("hold", vec![Act::Hold(true), Act::Template(1), Act::Continue, Act::Template(2), Act::Continue]),
         ("pin", vec![Act::Template(1), Act::Pin(0, false), Act::Template(2), Act::Unpin]),
         ("abort", vec![Act::Template(1), Act::Template(2), Act::Abort(0), Act::Template(3)]),
     ]

@@ -99,7 +99,13 @@ pub(crate) enum Polled {
 }
 
 impl Operator {
-    pub(crate) fn new(flavour: Flavour, scenario: &Scenario, now: Instant, wall: Timestamp) -> Self {
+    pub(crate) fn new(
+        process: u64,
+        flavour: Flavour,
+        scenario: &Scenario,
+        now: Instant,
+        wall: Timestamp,
+    ) -> Self {
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
         let plain = Settings { starts: false, cooldowns: false, force: true, ..Settings::default() };
         let looking = Looking { after: BLOCKED_AFTER, words: Words::Withheld, engines: 1 };
@@ -110,6 +116,7 @@ impl Operator {
         };
         let settings = scenario.fleet.as_ref().map_or(plain, shared);
         let surroundings = Surroundings {
+            process,
             now,
             wall,
             watches_pods: BTreeSet::new(),

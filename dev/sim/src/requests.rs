@@ -26,7 +26,8 @@ impl Engine<'_> {
         }
         self.born += 1;
         let id = self.born;
-        let mut operator = Operator::new(self.flavour, self.scenario, self.instant(), self.operator_wall());
+        let mut operator =
+            Operator::new(id, self.flavour, self.scenario, self.instant(), self.operator_wall());
         if back > 0 {
             let version = self.version_before(back);
             let now = self.instant();

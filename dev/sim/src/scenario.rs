@@ -191,6 +191,10 @@ pub enum Act {
     Promote(Target, u8),
     /// Somebody removes from the declared ReplicaSet what it remembers of its steps.
     Forget,
+    /// `spec.resumePolicy`: whether it is Manual.
+    Hold(bool),
+    /// The word that continues a rollout, as it is recorded.
+    Continue,
     /// What the pods of the template as it is now do from here on, although they were ready.
     Spoil(Spoiled),
 }

@@ -4,6 +4,8 @@
 mod revisions;
 mod stepped;
 
+use std::iter;
+
 use crate::chance::Dice;
 use crate::scenario::{Act, Fault, Rollout, Scenario, Share, Step, Trouble, WriteFault};
 
@@ -65,6 +67,32 @@ impl Scenario {
 
 fn small(dice: &mut Dice, low: u64, high: u64) -> i64 {
     i64::try_from(dice.between(low, high)).unwrap_or(1)
+}
+
+/// Where operators die, some Deployments wait for a word after that.
+pub(crate) fn held(seed: u64, scenario: &mut Scenario) {
+    let mut dice = Dice::new(seed, 53);
+    if scenario.is_apps || scenario.faults.is_empty() || !dice.percent(40) {
+        return;
+    }
+    let Scenario { steps, fleet, .. } = scenario;
+    let others = fleet.iter_mut().flat_map(|fleet| &mut fleet.others).map(|member| &mut member.steps);
+    for steps in iter::once(steps).chain(others) {
+        if !dice.percent(30) {
+            continue;
+        }
+        let act = |at, act| Step { at, act };
+        steps.push(act(dice.one_of(&[1, 20_000, SETTLED + 3000], 1), Act::Hold(true)));
+        let mut at = 20_000;
+        for _ in 0..dice.between(2, 10) {
+            at += dice.between(500, 30_000);
+            steps.push(act(at, Act::Continue));
+        }
+        if dice.percent(20) {
+            steps.push(act(at + 1000, Act::Hold(false)));
+        }
+        steps.sort_by_key(|step| step.at);
+    }
 }
 
 /// A template every second or so: no rollout completes (kubernetes#40068).

@@ -5,7 +5,7 @@ mod steps;
 
 use std::collections::BTreeSet;
 
-use plan::keys::{ABORT, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, RETRY, REVISION, ROLLBACK_TO};
+use plan::keys::{ABORT, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, RESUME, RETRY, REVISION, ROLLBACK_TO};
 use plan::{Flavour, set_name};
 use serde_json::{Value, json};
 use world::{Deletion, Key, Mode, Object, Propagation, Resource};
@@ -120,6 +120,11 @@ impl Engine<'_> {
             Act::Abort(number) => self.ask_about_revision(which, ABORT, number),
             Act::PinNothing => self.edit_spec(which, &json!({ "pin": { "podTemplateHash": "missing" } })),
             Act::DeletePinned => self.delete_pinned(which),
+            Act::Hold(is_manual) => {
+                let policy = if is_manual { "Manual" } else { "Automatic" };
+                self.edit_spec(which, &json!({ "resumePolicy": policy }));
+            }
+            Act::Continue => self.say_the_word(which),
             Act::Stages(..) | Act::Promote(..) | Act::Forget | Act::Spoil(_) => self.step_on(which, &act),
             Act::Lack(is_lacking) => self.lack(which, is_lacking, |nature| &mut nature.lacking),
             Act::Crash(is_crashing) => self.lack(which, is_crashing, |nature| &mut nature.crashing),
@@ -174,6 +179,13 @@ impl Engine<'_> {
         let Some(revision) = self.store.get(&key).and_then(|it| it.status_number("revision")) else { return };
         let text = format!("{revision}/{number}");
         self.edit(&key, json!({ "metadata": { "annotations": { annotation: text } } }));
+    }
+
+    fn say_the_word(&mut self, which: Which) {
+        let new = self.subjects.get(which).and_then(|subject| subject.truth.new_set());
+        let Some(word) = new.and_then(|new| new.set.word_to_resume()) else { return };
+        let key = self.workload_key(which);
+        self.edit(&key, json!({ "metadata": { "annotations": { RESUME: word } } }));
     }
 
     fn pin(&mut self, which: Which, set: u8, is_while: bool) {
@@ -381,5 +393,7 @@ fn name(act: &Act) -> &'static str {
         Act::Promote(..) => "act promote",
         Act::Forget => "act forget",
         Act::Spoil(_) => "act spoil",
+        Act::Hold(_) => "act hold",
+        Act::Continue => "act continue",
     }
 }

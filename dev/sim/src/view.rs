@@ -37,10 +37,14 @@ pub(crate) struct View {
     pub(crate) is_rolled_back: bool,
     /// Whether a failure was written: then nothing moves (FP-2).
     pub(crate) is_judged: bool,
+    /// Whether the epoch of the operator was written: nothing moves before that is stored (HO-1).
+    pub(crate) is_recorded: bool,
     /// Whether this reconcile created the new ReplicaSet.
     pub(crate) is_created: bool,
     /// ReplicaSets with pods that run, if the reconcile looked.
     pub(crate) running: Option<Vec<String>>,
+    /// The epoch of the operator, as it is recorded.
+    pub(crate) epoch: Option<String>,
 }
 
 impl SetView {
@@ -67,8 +71,10 @@ impl View {
             may_adopt: None,
             is_rolled_back: false,
             is_judged: false,
+            is_recorded: false,
             is_created: false,
             running: None,
+            epoch: None,
         }
     }
 
@@ -221,6 +227,10 @@ impl View {
                 let known =
                     self.find(&update.target.uid).is_some_and(|view| verdict::says(&view.set, "Failed"));
                 self.is_judged |= !known && memory.is_some_and(|text| text.contains("\"Failed\""));
+                let own = self.epoch.as_ref().map(|epoch| format!("\"epoch\":\"{epoch}\""));
+                let has_own = |text: &String| own.as_ref().is_some_and(|own| text.contains(own));
+                let stored = self.find(&update.target.uid).and_then(|view| view.set.annotations.get(ROLLOUT));
+                self.is_recorded |= memory.is_some_and(has_own) && !stored.is_some_and(has_own);
                 if let Some(view) = self.sets.iter_mut().find(|view| view.set.uid == update.target.uid) {
                     view.size = update.size_to;
                     view.is_written = true;

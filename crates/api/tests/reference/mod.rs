@@ -22,7 +22,7 @@ const OF_OTHERS: [&str; 2] = ["FailedCreate", "FailedDelete"];
 const ELSEWHERE: &str = "\
     ScalingReplicaSet DeploymentRollback DeploymentRollbackRevisionNotFound DeploymentRollbackTemplateUnchanged \
     DeploymentRollbackInvalid RolloutBlocked Pinned PinReleased Reverted RevertEnded StepReached Promoted \
-    PromotionRefused Aborted JobPassed JobFailed";
+    PromotionRefused Aborted JobPassed JobFailed HoldReleased";
 
 #[test]
 fn the_page_is_what_the_code_makes() {

@@ -73,6 +73,21 @@ fn record(facts: &Facts<'_>, target: &Target) -> Option<(String, String)> {
     Some((message.unwrap_or_default().to_owned(), text))
 }
 
+/// The operator restarted, and nothing moves without a word (HO-2).
+pub(super) fn after_restart(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let deployment = facts.deployment;
+    let is_current = rollout::is_observed(&deployment.body) && !deployment.is_paused();
+    let words = failed::after_restart(&deployment.status()).filter(|_| is_current)?;
+    let lack = refused_pod(facts).or_else(|| unready(facts));
+    let lack = lack.map_or_else(String::new, |found| format!(" Meanwhile: {}", found.text));
+    Some(Diagnosis {
+        verdict: Verdict::Paused,
+        cause: reason::HELD_AFTER_RESTART.into(),
+        text: format!("{words}.{lack}"),
+        next: Some(deployment.command("resume")),
+    })
+}
+
 /// Nothing is rolled out before somebody acts.
 pub(super) fn held(facts: &Facts<'_>) -> Option<Diagnosis> {
     let deployment = facts.deployment;

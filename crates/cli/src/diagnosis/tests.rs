@@ -46,6 +46,18 @@ pub(super) fn diagnosed(deployment: &Deployment, why: Why, unobserved: Option<Un
 }
 
 #[test]
+fn a_hold_waits_for_somebody() {
+    let held = diagnosed(&samples::held("HeldAfterRestart"), Why::Stepping, None);
+    is(
+        &held,
+        Verdict::Paused,
+        "HeldAfterRestart",
+        "The declared revision 7",
+        "resume deployment.rollwright.dev/web",
+    );
+}
+
+#[test]
 fn a_pause_comes_before_a_pin_and_after_a_pin_of_nothing() {
     let paused = |mut deployment: Deployment| {
         deployment.body["spec"]["paused"] = json!(true);

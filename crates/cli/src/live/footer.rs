@@ -7,6 +7,7 @@ use super::cut;
 use super::ink::{quiet, strong};
 use super::model::{Model, Talk};
 use super::moves::Move;
+use crate::rollout::Phase;
 use crate::terminal::clean;
 
 /// The last line.
@@ -68,8 +69,9 @@ pub(super) fn hints(keys: &[(&str, &str, bool)], width: usize) -> Line<'static> 
 
 fn keys(model: &Model, width: usize) -> Line<'static> {
     let is_gray = model.may_patch == Some(false);
-    let is_paused = model.seen.as_deref().is_some_and(|seen| seen.tree.deployment.is_paused());
-    let other = if is_paused { Move::Pause } else { Move::Resume };
+    let stands = |phase| [Phase::Paused, Phase::Held].contains(&phase);
+    let may_resume = model.seen.as_deref().is_some_and(|seen| stands(seen.tree.rollout.phase));
+    let other = if may_resume { Move::Pause } else { Move::Resume };
     let letters = Move::ALL.map(|it| it.key().to_string());
     let moves = Move::ALL.iter().zip(&letters).filter(|(it, _)| **it != other);
     let moves = moves.map(|(it, letter)| (letter.as_str(), it.word(), is_gray));

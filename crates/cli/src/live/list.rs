@@ -233,7 +233,7 @@ fn color(state: State) -> Color {
         State::Blocked | State::Reverted => Color::Red,
         State::Rolling => Color::Blue,
         State::Queued => Color::Cyan,
-        State::Resting | State::Paused => Color::Yellow,
+        State::Resting | State::Held | State::Paused => Color::Yellow,
         State::Pinned => Color::Magenta,
         State::Complete => Color::Reset,
     }

@@ -71,7 +71,7 @@ impl Move {
         match self {
             Self::Promote => "end the wait at a step",
             Self::Pause => "hold the rollout",
-            Self::Resume => "end the pause",
+            Self::Resume => "end a pause or a hold",
             Self::Undo => "roll back to the previous revision",
             Self::Abort => "go back to the last good revision",
             Self::Retry => "run a failed revision again",
@@ -88,7 +88,7 @@ impl Move {
         let full = deployment.full_name();
         match self {
             Self::Pause => Ok(("paused".to_owned(), edits::pause(deployment)?)),
-            Self::Resume => Ok(("resumed".to_owned(), edits::resume(deployment)?)),
+            Self::Resume => requests::resume(deployment, all),
             Self::Abort => requests::abort(deployment, all, now),
             Self::Retry => {
                 let (number, patch) = requests::retry(deployment, all, now)?;

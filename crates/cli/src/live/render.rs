@@ -142,7 +142,7 @@ fn standing(model: &Model, seen: &Seen, width: usize) -> Line<'static> {
     let color = match (seen.tree.rollout.phase, seen.diagnosis.verdict) {
         (Phase::Complete, _) => Color::Green,
         (Phase::Failed, _) | (_, Verdict::Blocked) => Color::Red,
-        (Phase::Paused | Phase::Resting, _) => Color::Yellow,
+        (Phase::Paused | Phase::Held | Phase::Resting, _) => Color::Yellow,
         (Phase::Progressing, _) => Color::Blue,
     };
     let bar = bar(seen.done, seen.tree.rollout.counts.desired, &seen.steps);

@@ -86,6 +86,35 @@ fn an_abort_needs_a_good_revision() {
     assert_eq!(refused(abort(&rolling, &all[..1], noon())).0, Code::NotFound, "nor once it is resumed");
 }
 
+/// HO-5: the request names what is recorded, and nothing is requested that nobody would do.
+#[test]
+fn what_is_held_after_a_restart_is_continued_by_its_epoch() {
+    let held = samples::held("HeldAfterRestart");
+    let mut set = samples::set(7, 3);
+    set["metadata"]["annotations"][ROLLOUT] = json!(r#"{"version":1,"revision":7,"epoch":"a1-2-0"}"#);
+    let all = crate::history::revisions(vec![samples::set(6, 3), set]);
+    let word = Patch::Merge(json!({"metadata": {"annotations": {RESUME: "7/a1-2-0"}}}));
+    assert_eq!(resume(&held, &all).ok(), Some(("continuation of revision 7 requested".to_owned(), word)));
+    let code =
+        |deployment: &Deployment| rollout::of(deployment.flavour, deployment.name(), &deployment.body).code();
+    assert_eq!((code(&held), crate::state::words(&held).as_str()), (Code::Paused, "Held"));
+    let asked = asking(held.clone(), RESUME, "7/a1-2-0");
+    assert_eq!(due(&asked, &all), Some("continue"));
+    assert_eq!(due(&asking(held.clone(), RESUME, "7/a1-1-0"), &all), None, "the word of another hold");
+    // The operator has just released another one.
+    let (_, gone) = refused(resume(&held, &samples::revisions()));
+    assert_eq!(gone, "deployment.rollwright.dev/web is not held any more");
+    let mut paused = held.clone();
+    paused.body["spec"]["paused"] = json!(true);
+    assert_eq!(
+        resume(&paused, &all).ok().map(|it| it.0),
+        Some("resumed".to_owned()),
+        "the end of the pause is a word"
+    );
+    let (_, neither) = refused(resume(&samples::held("RolloutFailed"), &all));
+    assert_eq!(neither, "deployment.rollwright.dev/web is neither paused nor held");
+}
+
 #[test]
 fn what_was_reverted_is_not_aborted_again() {
     let all = samples::revisions();

@@ -69,7 +69,11 @@ pub(crate) async fn pause(subject: &Subject, arguments: &EditArguments) -> Resul
 }
 
 pub(crate) async fn resume(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
-    apply(subject, &edits::resume(&subject.deployment)?, "resumed", &arguments.writing).await
+    let Subject { cluster, deployment } = subject;
+    let is_held = requests::is_held(deployment);
+    let all = if is_held { revisions(cluster.sets_of(deployment).await?) } else { Vec::new() };
+    let (done, patch) = requests::resume(deployment, &all)?;
+    apply(subject, &patch, &done, &arguments.writing).await
 }
 
 pub(crate) async fn restart(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {

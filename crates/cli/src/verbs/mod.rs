@@ -7,6 +7,7 @@ pub(crate) mod history;
 mod list;
 mod own;
 pub(crate) mod plan;
+mod resume;
 mod set;
 mod several;
 pub(crate) mod status;
@@ -15,12 +16,14 @@ pub(crate) mod undo;
 pub(crate) mod why;
 
 use crate::args::connection::Connection;
+use crate::args::writing::DryRun;
 use crate::args::{Arguments, MoveVerb, RevisionVerb, RolloutVerb, SpecVerb, Verb};
 use crate::code::Code;
 use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::{migrate, rolling_update};
 use several::{each, each_headed, each_within, one_if};
+use subject::Subject;
 #[cfg(test)]
 pub(crate) use {diff::compared, plan::summary};
 
@@ -105,9 +108,13 @@ async fn rollout(connection: &Connection, verb: &RolloutVerb) -> Result<Code, Fa
         RolloutVerb::Pause(it) => {
             each(connection, &it.targets, async |subject| edit::pause(subject, it).await).await
         }
-        RolloutVerb::Resume(it) => {
-            each(connection, &it.targets, async |subject| edit::resume(subject, it).await).await
-        }
+        RolloutVerb::Resume(it) => match it.parallel.filter(|_| it.edit.writing.dry_run == DryRun::None) {
+            Some(most) => resume::in_parallel(connection, it, most.into()).await,
+            None => {
+                let verb = async |subject: &Subject| edit::resume(subject, &it.edit).await;
+                each(connection, &it.edit.targets, verb).await
+            }
+        },
         RolloutVerb::Restart(it) => {
             each(connection, &it.targets, async |subject| edit::restart(subject, it).await).await
         }

@@ -14,6 +14,7 @@ use crate::migrate::unfinished;
 use crate::name;
 use crate::output::{document, print};
 use crate::projection::{Projection, Row, Stop, project};
+use crate::requests;
 use crate::table::{counted, table};
 use crate::terminal::tell;
 use crate::verbs::subject::find;
@@ -118,10 +119,10 @@ pub(crate) fn summary(deployment: &Deployment, projection: &Projection) -> Strin
     format!("{summary}; then: {}", end(deployment, projection))
 }
 
-/// The end, with the command that leads out of a pause.
+/// The end, with the command that leads out of a pause, or out of a hold after a restart.
 fn end(deployment: &Deployment, projection: &Projection) -> String {
-    let is_paused = projection.end.itself() == &Why::Paused;
-    let more = is_paused.then(|| format!("; to go on: {}", deployment.command("resume")));
+    let waits = projection.end.itself() == &Why::Paused || requests::is_held(deployment);
+    let more = waits.then(|| format!("; to go on: {}", deployment.command("resume")));
     format!("{}{}", projection.end, more.unwrap_or_default())
 }
 

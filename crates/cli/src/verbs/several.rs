@@ -19,7 +19,7 @@ use crate::verbs::subject::{Subject, find};
 
 /// What the command line chooses.
 #[derive(Debug, PartialEq, Eq)]
-enum Choice {
+pub(super) enum Choice {
     /// Each by its name, and by the namespace of its manifest.
     Named(Vec<(Named, Option<String>)>),
     /// All of a namespace, or those with these labels.
@@ -96,7 +96,7 @@ async fn chosen(
 }
 
 /// Tries each one that was chosen; `wanted` is the namespace that the command line names.
-async fn all(
+pub(super) async fn all(
     cluster: &Cluster,
     wanted: Option<&str>,
     (choice, deadline): (Choice, Deadline),
@@ -157,7 +157,7 @@ async fn one(
     verb(&Subject { cluster, deployment }).await
 }
 
-fn choice(words: &[String], several: &Several) -> Result<Choice, Failure> {
+pub(super) fn choice(words: &[String], several: &Several) -> Result<Choice, Failure> {
     if !several.files.is_empty() {
         if let Some(word) = words.first() {
             return Err(Failure::Usage(format!("-f names the Deployments; leave \"{word}\" out")));

@@ -52,6 +52,7 @@ packed!(Workload {
     revision_history_limit,
     progress_deadline_seconds,
     paused,
+    resumes_by_word,
     rollback_to,
     pin,
     failure_policy,

@@ -18,7 +18,6 @@ use crate::model::keys::{DESIRED_REPLICAS, PROMOTE, condition, reason};
 use crate::model::position::{Fresh, Position, Rest, Walk};
 use crate::model::record::Promotion;
 use crate::model::revision;
-use crate::model::runs::Runs;
 use crate::model::steps::STEP_NAMES;
 
 /// What the steps come to in a reconcile.
@@ -37,7 +36,7 @@ pub(crate) struct Advanced {
 }
 
 /// Where the rollout is, and how far it advances.
-pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Advanced {
+pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation, is_held: bool) -> Advanced {
     let Some(rollout) = Rollout::new(view, judgment) else { return Advanced::default() };
     let View { sets, .. } = view;
     let (good_skips_steps, runs) = (rollout.workload.good_skips_steps, situation.is_declared());
@@ -60,7 +59,7 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
         return Advanced::default();
     }
     let Some(position) = rollout.position(stored.walk.as_ref()) else { return Advanced::default() };
-    rollout.gone_on(position, &stored, matches!(situation, Situation::Failed { .. }))
+    rollout.gone_on(position, &stored, is_held || matches!(situation, Situation::Failed { .. }))
 }
 
 impl Advanced {
@@ -113,7 +112,7 @@ impl<'a> Rollout<'a> {
         let is_ahead = position.is_some() && promoted > 0;
         let promotion = is_ahead.then(|| self.promotion(promoted, false));
         let walk = Some(position.map_or(Walk::Without, Walk::At));
-        Fresh { walk, promote, promotion, runs: Runs::default() }
+        Fresh { walk, promote, promotion, ..Fresh::default() }
     }
 
     /// The position of one that is retried where nothing keeps the other pods any more: its steps still hold, unless it

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::course::Hold;
 use crate::course::advance::Advanced;
+use crate::course::held;
 use crate::course::judge::Judgment;
 use crate::course::memory::{Memory, Note, Proof};
 use crate::course::situation::Situation;
@@ -36,6 +37,8 @@ pub(crate) struct Jobs {
     pub(crate) refused: Option<String>,
     /// Whether no pod of the declared revision may come, because the hook before it has not passed.
     pub(crate) holds: bool,
+    /// Whether the rollout waits for a word after a restart: no Job begins, and none takes too long (HO-3).
+    pub(crate) is_held: bool,
     /// A ReplicaSet that has to forget its Job.
     pub(crate) stray: Option<Box<Note>>,
     /// When to look again, if nothing changes before.
@@ -52,14 +55,15 @@ pub(crate) enum JobWrite {
 }
 
 /// What the Job that was begun has come to since.
-pub(crate) fn look(view: View<'_>) -> Jobs {
+pub(crate) fn look(view: View<'_>, is_held: bool) -> Jobs {
+    let nothing = Jobs { is_held, ..Jobs::default() };
     let has_memory =
         |set: &&ReplicaSet| set.annotations.get(ROLLOUT).is_some_and(|it| it.contains("\"jobs\""));
     let is_numbered = |set: &&ReplicaSet| revision::of(set).or_zero() >= revision::next_of(view.sets).number;
     let set = view.sets.declared().filter(|_| view.observed.flavour.has_safeguards());
-    let Some(set) = set.filter(has_memory).filter(is_numbered) else { return Jobs::default() };
-    let Some(memory) = Memory::valid(set) else { return Jobs::default() };
-    let mut jobs = Jobs { runs: memory.runs, ..Jobs::default() };
+    let Some(set) = set.filter(has_memory).filter(is_numbered) else { return nothing };
+    let Some(memory) = Memory::valid(set) else { return nothing };
+    let mut jobs = Jobs { runs: memory.runs, ..nothing };
     jobs.observe(view, set, memory.revision);
     jobs
 }
@@ -108,6 +112,11 @@ impl Jobs {
                 self.outlook = Outlook::Waiting(why.clone());
                 self.look_again(view.now);
                 self.runs.open = Some(open);
+            }
+            // HO-3: its time begins again after that.
+            JobState::Running if self.is_held => {
+                self.outlook = Outlook::Running(open.running.unwrap_or(now));
+                self.runs.open = Some(Run { running: None, ..open });
             }
             JobState::Running | JobState::Deleting => {
                 // GA-4: the time begins when the pod runs. One in the future means that the clock was set back.
@@ -193,7 +202,7 @@ impl Jobs {
         if workload.checkpoints().next().is_none() {
             return;
         }
-        let skips = is_proven && workload.good_skips_steps || is_rolled_back(view);
+        let skips = is_proven && workload.good_skips_steps || held::is_rolled_back(view);
         let has_hooks = workload.before_hook.is_some() || workload.after_hook.is_some();
         self.runs = Runs { has_hooks: has_hooks && !skips, skips, ..Runs::default() };
         // The ReplicaSet is created without pods.
@@ -248,7 +257,8 @@ impl Jobs {
             self.runs.ended.clear();
         }
         self.holds = runs && workload.replicas > 0 && self.awaits(workload, Checkpoint::Before);
-        if let Some((_, set)) = place.filter(|_| runs && !workload.paused && workload.replicas > 0) {
+        let may_start = runs && !self.is_held && !workload.paused && workload.replicas > 0;
+        if let Some((_, set)) = place.filter(|_| may_start) {
             self.start(view, set, advanced);
         }
     }
@@ -350,17 +360,6 @@ impl Jobs {
             Ok(_) => true,
         }
     }
-}
-
-/// Whether somebody rolled back to the template that this reconcile declares.
-fn is_rolled_back(view: View<'_>) -> bool {
-    let workload = view.workload();
-    let number = view.sets.declared().and_then(|set| revision::of(set).number());
-    let record = workload.status.ours.rollback.as_ref().filter(|record| record.result == "RolledBack");
-    record
-        .filter(|record| Some(record.revision) == number)
-        .and_then(|record| record.recent.last())
-        .is_some_and(|last| last.to == workload.template.fingerprint.as_str())
 }
 
 fn forbidden(workload: &Workload) -> String {

@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::course::criteria::Case;
+use crate::course::held;
 use crate::course::memory::{Memory, Note, Proof};
 use crate::course::requests::asked;
 use crate::course::view::View;
@@ -216,7 +217,8 @@ fn has_hooks(workload: &Workload) -> bool {
 /// Failed, good, or neither yet.
 fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> Ruling {
     let memory = case.remembered();
-    let is_judged = is_judged(&case.observed.workload, memory.revision);
+    let is_held = held::is_due(View { observed: case.observed, sets, now: case.now });
+    let is_judged = is_judged(&case.observed.workload, memory.revision) && !is_held;
     let has_outage = is_judged && case.has_outage();
     if memory.has_outage && !has_outage {
         // FP-5: the deadline begins again, and so does the time of pods that are stuck.

@@ -22,6 +22,9 @@ use crate::model::runs::Runs;
 /// The highest version of the annotation [`ROLLOUT`] that this operator reads.
 const VERSION_KNOWN: i64 = 1;
 
+/// The member that names an epoch.
+pub(crate) const EPOCH: &str = "epoch";
+
 /// What a revision has shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Proof {
@@ -65,6 +68,8 @@ pub(crate) struct Memory {
     pub(crate) walk: Option<Walk>,
     /// The Jobs of its gates and hooks (GA-2).
     pub(crate) runs: Runs,
+    /// The epoch of the operator in which its rollout last moved, as long as there is something left to move (HO-1).
+    pub(crate) epoch: Option<String>,
 }
 
 /// Memory that the reconcile has to write to a ReplicaSet.
@@ -108,6 +113,7 @@ impl Memory {
             restarts_before: memory.get("restartsBefore").and_then(Value::as_i64).filter(|count| *count >= 0),
             walk: memory.get("steps").and_then(Walk::read),
             runs: memory.get("jobs").map(Runs::read).unwrap_or_default(),
+            epoch: text(EPOCH),
         })
     }
 
@@ -146,6 +152,7 @@ impl Memory {
             ("restartsBefore", self.restarts_before.into()),
             ("steps", self.walk.as_ref().map(Walk::value).into()),
             ("jobs", self.runs.value()),
+            (EPOCH, self.epoch.as_deref().into()),
         ];
         let mut memory = json!({ "version": VERSION_KNOWN, "revision": self.revision });
         if let Some(members) = memory.as_object_mut() {
@@ -157,9 +164,9 @@ impl Memory {
 
     /// The memory of a revision that is declared or retried now, with where it begins among its steps (SP-9).
     pub(crate) fn fresh(workload: &Workload, revision: i64, fresh: &Fresh, now: Timestamp) -> Self {
-        let Fresh { walk, promote, promotion, runs } = fresh.clone();
+        let Fresh { walk, promote, promotion, runs, epoch } = fresh.clone();
         let promotions = promotion.into_iter().collect();
-        Self { revision, walk, promote, promotions, runs, ..Self::default() }.dated(workload, now)
+        Self { revision, walk, promote, promotions, runs, epoch, ..Self::default() }.dated(workload, now)
     }
 
     /// Whether it is among its steps, and no pin has run it since with all pods.
@@ -171,7 +178,7 @@ impl Memory {
 
     /// Whether there is something to remember of a revision that is declared.
     pub(crate) fn is_needed(&self) -> bool {
-        self.since.is_some() || self.walk.is_some() || self.runs != Runs::default()
+        self.since.is_some() || self.walk.is_some() || self.runs != Runs::default() || self.epoch.is_some()
     }
 
     /// With what is left of an earlier revision of the same ReplicaSet: only Good survives (FP-1).

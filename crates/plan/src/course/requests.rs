@@ -1,13 +1,13 @@
 //! What somebody asks of a revision by an annotation of the Deployment (FP-9, SP-6, rollwright.dev only):
 //! [`RETRY`](crate::model::keys::RETRY) tries one that failed again, [`ABORT`](crate::model::keys::ABORT) gives one up,
-//! and [`PROMOTE`](crate::model::keys::PROMOTE) takes one to another step. This file reads the text; `advance.rs` takes
-//! the step.
+//! and [`PROMOTE`](crate::model::keys::PROMOTE) takes one to another step. [`RESUME`](crate::model::keys::RESUME)
+//! continues one after a restart (`held.rs`). This file reads the text; `advance.rs` takes the step.
 //!
 //! The text is `7`, or `7/` and anything, which makes it another request. That of a promotion is `7/` and the step. The
 //! ReplicaSet remembers the last one, so that each is carried out once.
 
 use crate::course::memory::{Memory, Proof};
-use crate::model::keys::{ABORT, PROMOTE, RETRY, condition, reason};
+use crate::model::keys::{ABORT, PROMOTE, RESUME, RETRY, condition, reason};
 use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::revision;
 use crate::model::status::Status;
@@ -24,9 +24,10 @@ pub(crate) fn asked(workload: &Workload, key: &str, revision: i64) -> Option<Str
 
 impl Workload {
     /// Whether the status has yet to show the outcome of the request under this key of annotations,
-    /// [`keys::RETRY`](crate::model::keys::RETRY), [`keys::ABORT`](crate::model::keys::ABORT), or
-    /// [`keys::PROMOTE`](crate::model::keys::PROMOTE); `declared` is the declared ReplicaSet (FP-9, SP-6). No request
-    /// about another revision is due, nor one to retry what has not failed, or to promote what is at no step.
+    /// [`keys::RETRY`](crate::model::keys::RETRY), [`keys::ABORT`](crate::model::keys::ABORT),
+    /// [`keys::PROMOTE`](crate::model::keys::PROMOTE), or [`keys::RESUME`](crate::model::keys::RESUME); `declared` is
+    /// the declared ReplicaSet (FP-9, SP-6, HO-5). No request about another revision is due, nor one to retry what has
+    /// not failed, to promote what is at no step, or to continue what is not held by the epoch that it names.
     #[must_use]
     pub fn is_request_due(&self, declared: &ReplicaSet, key: &str) -> bool {
         let Some(revision) = revision::of(declared).number() else { return false };
@@ -42,6 +43,11 @@ impl Workload {
             let is_at_step = running.is_some_and(|record| record.step.is_some());
             return is_at_step && self.replicas > 0 && memory.promote != Some(text);
         }
+        if key == RESUME {
+            let stalled = self.status.condition(condition::STALLED);
+            let is_held = stalled.is_some_and(|known| known.reason == reason::HELD_AFTER_RESTART);
+            return is_held && declared.word_to_resume() == Some(text);
+        }
         // Once the operator has handled the request, only another verdict ends the new try.
         reports_failure && !(has_failed && memory.retry == Some(text))
     }
@@ -49,10 +55,9 @@ impl Workload {
     /// Whether there is a request about the declared revision, carried out or not (FP-9, SP-6).
     #[must_use]
     pub fn has_request(&self) -> bool {
-        self.status
-            .ours
-            .revision
-            .is_some_and(|it| [ABORT, RETRY, PROMOTE].iter().any(|key| asked(self, key, it).is_some()))
+        self.status.ours.revision.is_some_and(|it| {
+            [ABORT, RETRY, PROMOTE, RESUME].iter().any(|key| asked(self, key, it).is_some())
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::model::action::Ask;
 use crate::model::keys;
 use crate::model::observed::{Observed, Strategy};
 use crate::model::selector::LabelSelector;
+use crate::model::sets::total;
 use crate::moves::aim::{Aim, Because, Gate};
 use crate::moves::{recreate, scale};
 
@@ -54,8 +55,8 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
     if let Situation::Failed { reason, .. } = course.situation {
         return Ok(aim.frozen(Because::Failed { reason }, workload));
     }
-    if let Some(because) = hook(course) {
-        return Ok(without_pods(view, aim, is_stale, because));
+    if let Some(aim) = on_hold(view, course, &aim, is_stale) {
+        return Ok(aim);
     }
     // S3.9, S3.12: a new template waits until the old ReplicaSets follow R.
     let scaling = scale::event(&sets.counted, &aim);
@@ -72,21 +73,23 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
     }
 }
 
-/// What comes before the first pod of the declared ReplicaSet.
-fn hook(course: &Course) -> Option<Because> {
-    match &course.hold {
-        Some(Hold::JobRefused(why)) => Some(Because::JobRefused(why.clone())),
-        Some(Hold::Hook) => Some(Because::AwaitsHook),
-        Some(Hold::NewerSpec(_) | Hold::Verdict) | None => None,
-    }
-}
-
-/// GA-1, GA-5: what runs stays, and follows R. No pod of the declared ReplicaSet comes.
-fn without_pods(view: View<'_>, aim: Aim, is_stale: bool, because: Because) -> Aim {
+/// What comes before the rollout, and lets nothing of it move.
+fn on_hold(view: View<'_>, course: &Course, aim: &Aim, is_stale: bool) -> Option<Aim> {
+    let because = match course.hold.as_ref()? {
+        Hold::NewerSpec(_) | Hold::Verdict => return None,
+        Hold::Restart => {
+            // HO-3
+            let follows = is_stale || total(&view.sets.counted) == 0;
+            return Some(aim.clone().frozen_if(follows, Because::Held, view.workload()));
+        }
+        Hold::JobRefused(why) => Because::JobRefused(why.clone()),
+        Hold::Hook => Because::AwaitsHook,
+    };
+    // GA-1, GA-5: what runs stays, and follows R. No pod of the declared ReplicaSet comes.
     let bad = view.sets.declared.into_iter().chain(aim.bad.iter().copied()).collect();
     let runs = view.sets.olds().any(|(_, set)| set.is_active());
     let follows = runs && is_stale && view.sets.declared.is_some();
-    Aim { ceiling: 0, bad, ..aim }.frozen_if(follows, because, view.workload())
+    Some(Aim { ceiling: 0, bad, ..aim.clone() }.frozen_if(follows, because, view.workload()))
 }
 
 fn unknown(strategy: &str) -> Because {

@@ -20,6 +20,8 @@ pub const ABORT: &str = "rollwright.dev/abort";
 /// The step that somebody promotes a revision to, as `5/30%`, or past a gate that has not passed, as `5/30%/force`
 /// (rollwright.dev, SP-6, GA-8).
 pub const PROMOTE: &str = "rollwright.dev/promote";
+/// The word that continues a rollout after a restart of the operator, as `5/` and its epoch (rollwright.dev, HO-5).
+pub const RESUME: &str = "rollwright.dev/resume";
 /// Prefix of all annotations of Rollwright; only [`CHANGED_BY`] is ever copied to a ReplicaSet (S4.13).
 pub const OUR_PREFIX: &str = "rollwright.dev/";
 /// Revision of a ReplicaSet, and on apps/v1 of the Deployment (S5.1).
@@ -158,6 +160,10 @@ pub mod reason {
     pub const JOB_REFUSED: &str = "JobRefused";
     /// The gate of a step failed, and somebody has to act (rollwright.dev, GA-7).
     pub const GATE_FAILED: &str = "GateFailed";
+    /// The operator that began the rollout leads no more, and nothing moves without a word (rollwright.dev, HO-2).
+    pub const HELD_AFTER_RESTART: &str = "HeldAfterRestart";
+    /// Somebody continues what was held (rollwright.dev, HO-5).
+    pub const HOLD_RELEASED: &str = "HoldReleased";
     /// No old ReplicaSet is without pods (rollwright.dev).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 
@@ -171,5 +177,5 @@ pub mod reason {
         [ROLLED_BACK, REVERT_FAILED, PIN_TARGET_MISSING, ROLLOUT_FAILED, NO_GOOD_REVISION, JOB_REFUSED];
     /// Why Progressing is Unknown while the rollout waits for somebody, a time, or a Job: its deadline stands still, and
     /// starts again after that (SP-8, GA-4).
-    pub const RESTING: [&str; 2] = [RESTING_AT_STEP, AWAITING_HOOK];
+    pub const RESTING: [&str; 3] = [RESTING_AT_STEP, AWAITING_HOOK, HELD_AFTER_RESTART];
 }

@@ -26,6 +26,8 @@ pub(crate) struct Fresh {
     pub(crate) promotion: Option<Promotion>,
     /// What it remembers of its Jobs.
     pub(crate) runs: Runs,
+    /// The epoch in which it begins (HO-1).
+    pub(crate) epoch: Option<String>,
 }
 
 /// A step, and what belongs to it.

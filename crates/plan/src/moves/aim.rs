@@ -106,6 +106,8 @@ pub(crate) enum Because {
     JobRefused(String),
     /// The hook before the rollout has not passed (GA-1).
     AwaitsHook,
+    /// Another operator, or this one before it started again, began the rollout (HO-2).
+    Held,
     /// The template is rolled out (S3.10).
     RollingOut,
 }
@@ -160,6 +162,11 @@ impl Aim {
     /// Whether ReplicaSets may lose pods: the server has not refused that in this reconcile.
     pub(crate) fn may_cut(&self) -> bool {
         self.gate != Gate::Growth
+    }
+
+    /// Whether sizes follow R where nobody has paused anything.
+    pub(crate) fn is_scaling(&self) -> bool {
+        matches!(self.because, Because::Scaling | Because::Held)
     }
 
     /// Whether the running ReplicaSet is due: created, or brought to its ceiling. Under Recreate it has to

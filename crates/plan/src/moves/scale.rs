@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::model::sets::{Counted, total};
-use crate::moves::aim::{Aim, Because, Manner};
+use crate::moves::aim::{Aim, Manner};
 use crate::moves::partition;
 use crate::moves::sizes::{Moves, Resize};
 
@@ -48,7 +48,7 @@ fn in_transit(sets: &[Counted], aim: &Aim) -> Moves {
             let target = aim.run.or_else(|| sets.len().checked_sub(1));
             Moves { shares: target.map_or_else(Vec::new, to_total), ..Moves::default() }
         }
-        [only] if size(*only) == aim.total && matches!(aim.because, Because::Scaling) => {
+        [only] if size(*only) == aim.total && aim.is_scaling() => {
             // S8.12: upstream leaves the stale annotation, and sees a scaling event for ever.
             let shares = vec![Resize::new(*only, aim.total, aim.total)];
             Moves { shares, deviation: Some("S8.12"), ..Moves::default() }
@@ -113,7 +113,7 @@ fn without_bad(sets: &[Counted], aim: &Aim, heir: usize) -> Moves {
 /// FP-10: whether a ReplicaSet gets nothing of what R gains. A pause changes nothing but sizes, and so nothing about
 /// them.
 fn is_left(index: usize, aim: &Aim) -> bool {
-    matches!(aim.because, Because::Scaling) && aim.left.contains(&index)
+    aim.is_scaling() && aim.left.contains(&index)
 }
 
 /// Whether the running ReplicaSet is as large as it gets and fully available (S8.4).

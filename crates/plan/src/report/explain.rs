@@ -77,10 +77,11 @@ pub(crate) fn stands_still(decisions: &Decisions<'_>, reason: &str, words: Strin
     Some(Edit::Set(Box::new(condition)))
 }
 
-/// The same as an event, if the status did not report it before.
+/// The event that somebody has to act, if the status did not report it before.
 pub(crate) fn event(before: &Status, after: &Status) -> Option<Event> {
     let stalled = after.condition(condition::STALLED)?;
-    let reason = reason::HELD.into_iter().find(|reason| *reason == stalled.reason)?;
+    let reasons = reason::HELD.into_iter().chain([reason::HELD_AFTER_RESTART]);
+    let reason = { reasons }.find(|reason| *reason == stalled.reason)?;
     let is_known = has_condition(&before.conditions, condition::STALLED, "True", reason);
     (!is_known).then(|| Event::warning(reason, stalled.message.clone()))
 }

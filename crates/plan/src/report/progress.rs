@@ -35,7 +35,7 @@ pub(crate) fn estimated(decisions: &Decisions<'_>, old: &Status, new: &Status) -
     // SP-8: the deadline starts again after a wait at a step, and for a rollout that was complete and has a step ahead
     // again.
     let begins =
-        is_another || known.is_some_and(Condition::is_at_step) || was_done && decisions.has_step_ahead();
+        is_another || known.is_some_and(Condition::stands_still) || was_done && decisions.has_step_ahead();
     if decisions.is_complete(new) {
         let reason = reason::NEW_REPLICA_SET_AVAILABLE;
         Some(Edit::Set(condition("True", reason, "has successfully progressed.")))
@@ -91,8 +91,9 @@ fn is_progress(workload: &Workload, old: &Status, new: &Status) -> bool {
 }
 
 impl Condition {
-    /// Whether the rollout waits at a step, this being Progressing. Once it continues, the deadline restarts (SP-8).
-    fn is_at_step(&self) -> bool {
+    /// Whether the rollout waits at a step, or is held, this being Progressing. Once it continues, the deadline restarts
+    /// (SP-8, HO-3).
+    fn stands_still(&self) -> bool {
         reason::RESTING.contains(&self.reason.as_str())
     }
 
@@ -101,7 +102,7 @@ impl Condition {
     pub fn is_timed_out(&self, deadline: i64, now: Timestamp) -> bool {
         match self.reason.as_str() {
             reason::NEW_REPLICA_SET_AVAILABLE => false,
-            resting if reason::RESTING.contains(&resting) => false,
+            _ if self.stands_still() => false,
             held if reason::NOT_ROLLED_OUT.contains(&held) => false,
             reason::PROGRESS_DEADLINE_EXCEEDED => true,
             _ => after_deadline(self, deadline).is_some_and(|end| end < now),
@@ -139,7 +140,7 @@ impl Status {
     pub fn requeue_after(&self, deadline: i64, now: Timestamp) -> Requeue {
         let Some(condition) = self.condition(condition::PROGRESSING) else { return Requeue::OnChange };
         let is_late = condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
-        if is_late || condition.is_at_step() {
+        if is_late || condition.stands_still() {
             return Requeue::OnChange;
         }
         let Some(end) = after_deadline(condition, deadline) else { return Requeue::OnChange };

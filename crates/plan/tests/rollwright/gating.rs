@@ -1,6 +1,6 @@
 //! Gates of steps, and hooks: Jobs that have to succeed (GA-1 to GA-8).
 
-use plan::keys::{ABORT, PROMOTE, RETRY, condition};
+use plan::keys::{ABORT, PROMOTE, RESUME, RETRY, condition};
 use plan::{Action, Answers, Failure, FailureAction, Job, JobSpec, JobState, Pin, Step, Until, Verdict};
 
 use crate::rollwright::failing::{memory, named, policy};
@@ -363,4 +363,23 @@ fn a_crash_makes_no_job_twice_and_loses_no_result() {
     assert!(matches!(world.step(), Step::Act(plan) if plan.actions.is_empty()));
     let Played { writes, .. } = play(&mut world, 60, &[]);
     assert_eq!(writes, 0);
+}
+
+/// What a restart holds begins no Job, and takes no time (HO-3).
+#[test]
+fn a_rollout_that_is_held_starts_no_job_and_its_time_stands_still() {
+    let mut world = gated().that(|it| (it.before_hook, it.resumes_by_word) = (job("b"), true));
+    world.observed.options.epoch = Some([1, 0, 0]);
+    declare(&mut world, "c", 30, &[]);
+    become_(&mut world, &JobState::Running);
+    play(&mut world, 5, &[]);
+    world.observed.options.epoch = Some([2, 0, 0]);
+    play(&mut world, 200, &[]);
+    assert_eq!(says(&world, condition::STALLED).1, "HeldAfterRestart");
+    become_(&mut world, &JobState::Succeeded);
+    play(&mut world, 60, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-before-1"], "10+0"));
+    let word = world.find(&named(&world, "c")).word_to_resume().unwrap();
+    request(&mut world, RESUME, &word, 30, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-2", "web-3-before-1"], "9+1"));
 }

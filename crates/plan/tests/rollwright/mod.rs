@@ -9,6 +9,7 @@ mod failing_at_a_step;
 mod finding;
 mod gating;
 mod going_back;
+mod holding;
 mod judging;
 mod kstatus;
 mod meant;

@@ -97,6 +97,7 @@ pub(crate) fn world(flavour: Flavour) -> World {
         revision_history_limit: Some(10),
         progress_deadline_seconds: None,
         paused: false,
+        resumes_by_word: false,
         rollback_to: None,
         pin: None,
         failure_policy: None,

@@ -3,7 +3,7 @@
 use plan::Flavour;
 use plan::keys::REVISION;
 
-use crate::checks::{Verdict, steps};
+use crate::checks::{Verdict, held, steps};
 use crate::truth::{SetTruth, Truth};
 use crate::verdict::{Running, running};
 
@@ -12,6 +12,10 @@ pub(crate) fn converged(truth: &Truth, flavour: Flavour, is_alone: bool) -> Verd
     let Some(workload) = truth.workload.as_deref() else { return Err("there is no Deployment".to_owned()) };
     if truth.pinned().is_some_and(|pinned| pinned.is_none()) {
         return target_is_told(workload, Some("PinTargetMissing"));
+    }
+    // HO-2: nobody gave the word.
+    if held::is_told(workload) {
+        return Ok(());
     }
     if let Some(verdict) = steps::rests(truth, is_alone) {
         return verdict;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use world::{Object, Resource};
 
 use crate::checks::steps::says_resting;
-use crate::checks::{Accepted, Verdict};
+use crate::checks::{Accepted, Verdict, held};
 use crate::verdict::{is_aborted, memory};
 use crate::view::SetView;
 
@@ -204,11 +204,12 @@ pub(crate) fn summary(object: &Object) -> Vec<String> {
 }
 
 /// HI-1 for an idle Deployment: what is complete does not run. A rollout that a pin of nothing stopped is not over, nor
-/// one at a step.
+/// one at a step, nor one that is held.
 pub(crate) fn ended(workload: &Workload) -> Verdict {
     let target = workload.status.ours.target.as_ref();
-    let is_stopped =
-        target.is_some_and(|target| target.reason == "PinTargetMissing") || says_resting(&workload.status);
+    let is_stopped = target.is_some_and(|target| target.reason == "PinTargetMissing")
+        || says_resting(&workload.status)
+        || held::is_told(workload);
     match workload.status.ours.rollout.as_ref().filter(|_| !is_stopped) {
         Some(running) => Err(format!("rollout {} still runs at rest", running.id)),
         None => Ok(()),

@@ -11,7 +11,7 @@ pub(super) fn shares(view: &View) -> Verdict {
         return Ok(());
     }
     // FP-10: the way back follows R by itself, and no failed ReplicaSet grows.
-    if view.is_reverted() || view.is_held() || view.is_judged {
+    if view.is_reverted() || view.is_held() || view.is_judged || view.is_recorded {
         return Ok(());
     }
     // FP-11: a pin that names none leaves sizes as they are.

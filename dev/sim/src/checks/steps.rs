@@ -327,9 +327,10 @@ pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
     let is_same = step_of(now, steps) == Some(step) && word(now, "list") == word(&new.set, "list");
     let is_ours =
         truth.bounds.bound.as_ref().is_some_and(|bound| bound.uid == new.set.uid && bound.is_of(steps));
+    let is_stored_first = view.is_judged || view.is_recorded;
     let is_free = !view.is_held() && !view.is_reverted() && !view.lacks_pinned() && !view.is_rolled_back;
     let runs = view.running_set().is_some_and(|running| running.set.uid == new.set.uid);
-    let is_known = is_same && is_ours && is_free && runs && !view.is_judged && is_current(view, truth);
+    let is_known = is_same && is_ours && is_free && runs && !is_stored_first && is_current(view, truth);
     if !is_known || is_skipped(workload, &new.set) || step >= end(steps) || workload.deleting {
         return None;
     }
