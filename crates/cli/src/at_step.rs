@@ -41,7 +41,7 @@ impl AtStep {
         let since = rollout.rest_start_time.as_ref().map(|since| since.0);
         // Only a person passes a gate that failed.
         let until = match failed::stalled(status, &[reason::GATE_FAILED]) {
-            Some(_) => vec![Until::Promoted],
+            Some(_) => vec![Until::Promoted, Until::Gate],
             None => until(spec, step),
         };
         let rest = words(status).map(|words| Rest { words, since, until });
@@ -72,6 +72,11 @@ impl Rest {
     /// When the rollout continues by itself; `None` if somebody has to act.
     fn end(&self) -> Option<Timestamp> {
         Until::end(&self.until, self.since)
+    }
+
+    /// Whether a Job has to succeed, or failed (GA-8).
+    pub(crate) fn awaits_gate(&self) -> bool {
+        self.until.contains(&Until::Gate)
     }
 
     /// Whether it ends by itself: by a time, or by a Job.

@@ -75,7 +75,11 @@ fn promotions(rollouts: &[&Rollout], now: Timestamp, draw: Draw<'_>) -> String {
             line([
                 &rollout.id.to_string(),
                 &promotion.step.to_string(),
-                promotion.manager.as_deref().unwrap_or(NONE),
+                &format!(
+                    "{}{}",
+                    promotion.manager.as_deref().unwrap_or(NONE),
+                    if promotion.forced == Some(true) { " (forced)" } else { "" }
+                ),
                 &ago(promotion, now),
             ])
         }));
@@ -170,7 +174,8 @@ mod tests {
     #[test]
     fn promotions_are_listed_once_with_their_rollout() {
         let first = json!({"step": 2, "manager": "kubectl-annotate\u{1b}", "time": "2026-04-01T12:00:00Z"});
-        let second = json!({"step": 4, "manager": "rollwright-cli", "time": "2026-04-01T12:10:00Z"});
+        let second = json!({"step": 4, "manager": "rollwright-cli", "time": "2026-04-01T12:10:00Z",
+            "forced": true});
         let status: DeploymentStatus = serde_json::from_value(json!({
             // A pin held it up in between.
             "rollout": {"id": 4, "revision": 2, "step": 4, "promotions": [first, second]},
@@ -184,10 +189,10 @@ mod tests {
         let now = "2026-04-01T12:10:05Z".parse().unwrap_or_default();
         let text = listing(&of(&status), now, &table);
         let (_, text) = text.split_once("\n\n").unwrap_or_default();
-        let expected = "ROLLOUT   STEP   PROMOTED-BY              AGE\n\
-                        1         2      <none>                   <unknown>\n\
-                        2         2      kubectl-annotate\\u{1b}   10m\n\
-                        4         4      rollwright-cli           5s\n";
+        let expected = "ROLLOUT   STEP   PROMOTED-BY               AGE\n\
+                        1         2      <none>                    <unknown>\n\
+                        2         2      kubectl-annotate\\u{1b}    10m\n\
+                        4         4      rollwright-cli (forced)   5s\n";
         assert_eq!(text, expected);
         let mut rollout = status.rollout.unwrap_or_default();
         assert_eq!(promoted(&rollout, now), " The last promotion was to step 4 by rollwright-cli 5s ago.");

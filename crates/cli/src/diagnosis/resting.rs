@@ -13,7 +13,11 @@ pub(super) fn at_step(facts: &Facts<'_>, rest: &Rest) -> Diagnosis {
     let (promote, abort) = (command("promote"), command("abort"));
     let has_replicas = facts.deployment.spec().replicas != Some(0);
     let (verdict, more, next) = match rest.ends() {
-        true => (Verdict::Waiting, format!("To go on at once: `{promote}`. "), command("status")),
+        true => {
+            let force = if rest.awaits_gate() { " --force" } else { "" };
+            (Verdict::Waiting, format!("To go on at once: `{promote}{force}`. "), command("status"))
+        }
+        false if rest.awaits_gate() => (Verdict::Paused, String::new(), format!("{promote} --force")),
         false if has_replicas => (Verdict::Paused, String::new(), promote),
         false => (Verdict::Paused, String::new(), format!("{} --replicas=COUNT", command("scale"))),
     };

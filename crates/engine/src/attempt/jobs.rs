@@ -9,6 +9,9 @@ use super::Attempt;
 use crate::port::{Cause, Kind, Object, Port, Reply, Request};
 use crate::reconcile::Refusal;
 
+/// Why a Job with such labels is not created: its pods would be those of the Deployment.
+const ALIKE: &str = "the labels of its template match spec.selector: choose other labels";
+
 impl<P: Port> Attempt<'_, P> {
     /// The Job with this name, past any cache.
     pub(super) async fn job(&self, name: &str) -> Result<FoundJob, Refusal> {
@@ -70,7 +73,7 @@ impl<P: Port> Attempt<'_, P> {
             let required = self.required_job(workload, at, spec).await?;
             let refused = |why: &str| Ok(Err(format!("{}: {why}", job::path(at))));
             if job::matches_deployment(workload, &required) {
-                return refused("the labels of its template match spec.selector: choose other labels");
+                return refused(ALIKE);
             }
             let (kind, namespace) = (Kind::Job, self.key.namespace.clone());
             let object = job::dry_run_body(workload, required);
@@ -110,6 +113,9 @@ impl<P: Port> Attempt<'_, P> {
     ) -> Result<(), Refusal> {
         let spec = JobSpec { digest: new.digest.clone(), timeout_seconds: 0 };
         let required = self.required_job(workload, new.at, &spec).await?;
+        if job::matches_deployment(workload, &required) {
+            return Err(Refusal::new(422, "Invalid", format!("{}: {ALIKE}", job::path(new.at))));
+        }
         let (kind, namespace) = (Kind::Job, self.key.namespace.clone());
         let object = job::body(workload, new, required);
         self.send(Request::Create { kind, namespace, object, is_dry_run: false }, cause).await.map(|_| ())

@@ -105,6 +105,10 @@ impl<'a> Rollout<'a> {
     /// retry.
     fn begin(&self, revision: i64) -> Fresh {
         let promote = asked(self.workload, PROMOTE, revision).filter(|_| !self.judgment.ruling.is_retried);
+        // GA-8: one that skips a gate is left to the next reconcile, which refuses it, or knows that no gate counts.
+        let is_gated =
+            |to: usize| (0..to).any(|step| self.steps.get(step).is_some_and(|of| of.gate.is_some()));
+        let promote = promote.filter(|text| !self.promoted(text).is_some_and(is_gated));
         let promoted = promote.as_ref().and_then(|text| self.promoted(text)).unwrap_or(0);
         // What serves loses no pod to a way back that begins.
         let step = if self.serves() { promoted.max(self.first_with_room()) } else { promoted };
@@ -259,9 +263,9 @@ impl Advance<'_> {
             }
             Some(step) if step > now_at => {
                 let number = gate.map_or(0, |gate| gate + 1);
+                let name = text.split('/').nth(1).unwrap_or_default();
                 let message = format!(
-                    "{PROMOTE}={text} does not wait for the gate of step {number}, which has not passed: wait, or \
-                     write {text}/force"
+                    "the gate of step {number} has not passed: wait, or write {PROMOTE}={revision}/{name}/force"
                 );
                 self.events.push(Event::warning(reason::PROMOTION_REFUSED, message));
             }

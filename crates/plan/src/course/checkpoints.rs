@@ -4,7 +4,7 @@
 //! deleted later counts, one of an earlier attempt does not, and a crash begins none twice: its name follows from the
 //! memory.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::course::Hold;
 use crate::course::advance::Advanced;
@@ -19,8 +19,10 @@ use crate::model::conditions::whole_seconds;
 use crate::model::durations::JOB_AGAIN;
 use crate::model::keys::{HASH_LABEL, ROLLOUT, reason};
 use crate::model::observed::{ReplicaSet, Workload};
+use crate::model::position::Walk;
 use crate::model::revision;
 use crate::model::runs::{Run, Runs};
+use crate::model::steps::Steps;
 
 /// What the Jobs of a rollout come to in a reconcile.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,8 +37,12 @@ pub(crate) struct Jobs {
     pub(crate) write: Option<JobWrite>,
     /// Why the server does not accept a Job of a revision that has not begun yet, in words.
     pub(crate) refused: Option<String>,
-    /// Whether no pod of the declared revision may come, because the hook before it has not passed.
+    /// Whether the rollout waits for the hook before it.
     pub(crate) holds: bool,
+    /// Whether no pod of the declared ReplicaSet may come, whatever the situation is: its hook has not passed (GA-1).
+    pub(crate) bars: bool,
+    /// Whether somebody edited the steps: no gate has passed (GA-2).
+    is_edited: bool,
     /// Whether the rollout waits for a word after a restart: no Job begins, and none takes too long (HO-3).
     pub(crate) is_held: bool,
     /// A ReplicaSet that has to forget its Job.
@@ -64,7 +70,15 @@ pub(crate) fn look(view: View<'_>, is_held: bool) -> Jobs {
     let Some(set) = set.filter(has_memory).filter(is_numbered) else { return nothing };
     let Some(memory) = Memory::valid(set) else { return nothing };
     let mut jobs = Jobs { runs: memory.runs, ..nothing };
+    if view.workload().deleting {
+        return jobs;
+    }
     jobs.observe(view, set, memory.revision);
+    let position = memory.walk.as_ref().and_then(Walk::position);
+    jobs.is_edited = position.is_some_and(|known| known.list != Steps(&view.workload().steps).digest());
+    if jobs.is_edited {
+        jobs.runs.ended.retain(|ended| !matches!(ended.at, Checkpoint::Step(_)));
+    }
     jobs
 }
 
@@ -95,6 +109,10 @@ impl Jobs {
                     self.outlook =
                         Outlook::Unknown(format!("somebody deleted Job {name}, as the one before"));
                 }
+                // The operator deleted it, and could not store that.
+                None if open.running.is_some_and(|since| spec.limit(since) <= view.now) => {
+                    self.end(open, &name, Some(spec.too_long()));
+                }
                 // GA-3: somebody deleted it, or the name is that of another Job.
                 None => self.runs.begin(open.at, &open.digest, open.uid.is_some() || open.is_second),
             },
@@ -121,13 +139,10 @@ impl Jobs {
             JobState::Running | JobState::Deleting => {
                 // GA-4: the time begins when the pod runs. One in the future means that the clock was set back.
                 let since = open.running.unwrap_or(now).min(now);
-                // `since` lacks the fraction of its second.
-                let limit = SignedDuration::from_secs(spec.timeout_seconds.saturating_add(1));
-                let end = since.checked_add(limit).unwrap_or(Timestamp::MAX);
+                let end = spec.limit(since);
                 if end <= view.now {
-                    let cause = format!("it ran for longer than {} s (timeoutSeconds)", spec.timeout_seconds);
                     self.write = Some(JobWrite::Delete { name: name.to_owned(), uid: job.uid.clone() });
-                    return self.end(open, name, Some(cause));
+                    return self.end(open, name, Some(spec.too_long()));
                 }
                 self.outlook = Outlook::Running(since);
                 self.due = Some(end);
@@ -206,8 +221,8 @@ impl Jobs {
         let has_hooks = workload.before_hook.is_some() || workload.after_hook.is_some();
         self.runs = Runs { has_hooks: has_hooks && !skips, skips, ..Runs::default() };
         // The ReplicaSet is created without pods.
-        self.holds =
-            situation.is_declared() && workload.replicas > 0 && self.awaits(workload, Checkpoint::Before);
+        self.bars = self.awaits(workload, Checkpoint::Before);
+        self.holds = situation.is_declared() && workload.replicas > 0 && self.bars;
         let begins =
             situation.is_declared() && !workload.paused && !workload.deleting && workload.selector.is_some();
         if skips || !begins {
@@ -237,11 +252,18 @@ impl Jobs {
     ) {
         let workload = view.workload();
         let runs = matches!(situation, Situation::Declared(_)) && !judgment.ruling.is_failure();
+        if judgment.ruling.is_retried {
+            let has_hooks = workload.before_hook.is_some() || workload.after_hook.is_some();
+            let runs = std::mem::take(&mut self.runs);
+            self.runs = Runs { has_hooks, skips: false, ended: Vec::new(), ..runs };
+        }
+        self.bars = self.awaits(workload, Checkpoint::Before);
         let place = view.sets.declared.zip(view.sets.declared());
         if let (Some((index, set)), Some(open)) = (place, self.runs.open.clone()) {
             let is_its = |spec: &JobSpec| spec.digest == open.digest;
             let is_behind = |step: usize| advanced.stage.as_ref().is_none_or(|stage| stage.step != step);
             let is_past = matches!(open.at, Checkpoint::Step(step) if is_behind(step));
+            let is_past = is_past || self.is_edited && matches!(open.at, Checkpoint::Step(_));
             if !runs || is_past || !workload.job_at(open.at).is_some_and(is_its) {
                 let revision = revision::of(set).or_zero();
                 let name = self.runs.name(&workload.name, revision, open.at);
@@ -253,11 +275,9 @@ impl Jobs {
             }
         }
         self.tidy(view, view.sets.declared);
-        if judgment.ruling.is_retried {
-            self.runs.ended.clear();
-        }
-        self.holds = runs && workload.replicas > 0 && self.awaits(workload, Checkpoint::Before);
-        let may_start = runs && !self.is_held && !workload.paused && workload.replicas > 0;
+        self.holds = runs && workload.replicas > 0 && self.bars;
+        let is_still = self.is_held || workload.paused || workload.deleting;
+        let may_start = runs && !is_still && workload.replicas > 0;
         if let Some((_, set)) = place.filter(|_| may_start) {
             self.start(view, set, advanced);
         }
@@ -327,6 +347,10 @@ impl Jobs {
 
     /// Forgets the Job of a ReplicaSet that does not run any more, one in each reconcile.
     fn tidy(&mut self, view: View<'_>, declared: Option<usize>) {
+        // One Job is read in a reconcile: that of the declared ReplicaSet comes first.
+        if declared.is_some() && self.runs.open.is_some() {
+            return;
+        }
         let has_open =
             |set: &ReplicaSet| set.annotations.get(ROLLOUT).is_some_and(|it| it.contains("\"open\""));
         let mut others = view.sets.all.iter().enumerate();

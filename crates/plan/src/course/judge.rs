@@ -198,6 +198,11 @@ fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling
             let memory = Some(Box::new(Memory { abort, retry, promote, retried, ..fresh }));
             Ruling { is_retried, memory, ..ruling }
         }
+        // GA-7: a good revision that has steps, and so hooks, fails by them, too.
+        (Proof::Good, Some(_)) if by_job(workload, &known).is_some() => {
+            let memory = Memory { shown: Proof::Failed, cause: by_job(workload, &known), ..known };
+            Ruling { memory: Some(Box::new(memory)), ..ruling }
+        }
         (Proof::Unproven, Some(policy)) => {
             let memory = Memory { retry, ..known.clone() }.dated(workload, view.now);
             let counted = |index: usize| view.sets.counted.get(index).copied().unwrap_or_default();
@@ -212,6 +217,12 @@ fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling
 
 fn has_hooks(workload: &Workload) -> bool {
     workload.before_hook.is_some() || workload.after_hook.is_some()
+}
+
+/// GA-7: how a Job fails the revision.
+fn by_job(workload: &Workload, known: &Memory) -> Option<String> {
+    let runs = Some(&known.runs).filter(|_| !workload.paused);
+    runs.and_then(|runs| runs.failure(is_judged(workload, known.revision)))
 }
 
 /// Failed, good, or neither yet.

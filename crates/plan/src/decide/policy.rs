@@ -19,7 +19,19 @@ use crate::moves::{recreate, scale};
 /// # Errors
 /// With what the engine has to find out first.
 pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
-    unmixed(view, first_that_holds(view, course, request)?)
+    unmixed(view, barred(view, course, first_that_holds(view, course, request)?))
+}
+
+/// GA-1: whatever R does, and whether the rollout is paused, held, or failed, no pod of the declared ReplicaSet comes
+/// before its hook passes.
+fn barred(view: View<'_>, course: &Course, aim: Aim) -> Aim {
+    if !course.jobs.bars || aim.gate == Gate::Shut || aim.run != view.sets.declared {
+        return aim;
+    }
+    let bad = view.sets.declared.into_iter().chain(aim.bad.iter().copied()).collect();
+    let others_run = view.sets.olds().any(|(_, set)| set.is_active()) || aim.spare.is_some();
+    let gate = if others_run && aim.gate == Gate::Frozen { Gate::Frozen } else { Gate::Shut };
+    Aim { ceiling: 0, is_at_rest: false, bad, gate, ..aim }
 }
 
 fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {

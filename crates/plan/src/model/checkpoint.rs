@@ -4,7 +4,7 @@
 use std::hash::Hasher as _;
 
 use fnv::FnvHasher;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::model::observed::Workload;
 
@@ -35,6 +35,18 @@ impl JobSpec {
         let mut hasher = FnvHasher::default();
         hasher.write(template.as_bytes());
         Self { digest: format!("{:016x}", hasher.finish()), timeout_seconds }
+    }
+
+    /// When a Job that runs since then has taken too long.
+    pub(crate) fn limit(&self, since: Timestamp) -> Timestamp {
+        // `since` lacks the fraction of its second.
+        let limit = SignedDuration::from_secs(self.timeout_seconds.saturating_add(1));
+        since.checked_add(limit).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Why it failed then.
+    pub(crate) fn too_long(&self) -> String {
+        format!("it ran for longer than {} s (timeoutSeconds)", self.timeout_seconds)
     }
 }
 

@@ -383,3 +383,18 @@ fn a_rollout_that_is_held_starts_no_job_and_its_time_stands_still() {
     request(&mut world, RESUME, &word, 30, &[]);
     assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-2", "web-3-before-1"], "9+1"));
 }
+
+/// Whatever happens meanwhile, and although nothing else has pods.
+#[test]
+fn a_first_rollout_gets_no_pod_before_its_hook_succeeds() {
+    let mut world = crate::world::ours().that(|it| it.before_hook = job("b"));
+    play(&mut world, 20, &[]);
+    world.observed.workload.paused = true;
+    play(&mut world, 20, &[]);
+    assert_eq!(sizes(&world), "0");
+    world.observed.workload.paused = false;
+    world.observed.workload.replicas = 5;
+    become_(&mut world, &failed());
+    play(&mut world, 60, &[]);
+    assert_eq!((says(&world, condition::STALLED).1.as_str(), sizes(&world).as_str()), ("RolloutFailed", "0"));
+}
