@@ -92,7 +92,7 @@ async fn verbs_and_a_pause(world: World) -> Outcome {
     expect(&tool, "set image web app=app:v2", DONE, "has these images already").await?;
     ends(&tool, "migrate rwd/web", USAGE).await?;
     world.complete("web").await?;
-    expect(&tool, "resume web", FAILED, "is not paused").await?;
+    expect(&tool, "resume web", FAILED, "is neither paused nor held").await?;
     ends(&tool, "pause web", DONE).await?;
     expect(&tool, "pause web", FAILED, "is already paused").await?;
     expect(&tool, "restart web", PAUSED, "run resume first").await?;

@@ -108,7 +108,7 @@ async fn wrong_steps_are_refused(world: World) -> Outcome {
         let empty = Manifest::new("other", 1).spec("strategy", &empty).json(world.flavour).to_string();
         for words in [&["create", "-f", "-"][..], &["apply", "--server-side", "-f", "-"]] {
             let refused = world.kubectl.output(words, &empty).await?;
-            let text = "approval and waitSeconds may not be empty: write approval: Required";
+            let text = "approval, waitSeconds, and gate may not be empty: write approval: Required";
             let is_named = refused.stderr.contains(text) && refused.stderr.contains("rollingUpdate.steps[0]");
             ensure(!refused.success && is_named, text, &refused)?;
         }
