@@ -98,10 +98,8 @@ fn build(config: &Config, lifeline: &Lifeline, metrics: &Metrics) -> Result<Clie
 pub(crate) struct WatchClients {
     /// One pair for the whole cluster, or one for each namespace.
     pub(crate) pairs: Vec<WatchPair>,
-    /// For those of single Deployments, which share it.
-    pub(crate) pods: WatchClient,
-    /// For those of Jobs.
-    pub(crate) jobs: WatchClient,
+    /// For those of the pods of single Deployments, and of Jobs, which share it.
+    pub(crate) others: WatchClient,
 }
 
 /// The watches that fill a cache, or its part that is one namespace.
@@ -160,7 +158,7 @@ impl WatchClients {
             let pair = |name: &String| WatchPair::new(dial, Some(name.clone()));
             namespaces.iter().map(pair).collect::<Result<_, _>>()?
         };
-        Ok(Self { pairs, pods: WatchClient::new(dial)?, jobs: WatchClient::new(dial)? })
+        Ok(Self { pairs, others: WatchClient::new(dial)? })
     }
 }
 

@@ -19,7 +19,7 @@ use crate::watch::{self, Sink};
 pub(crate) fn start(reconciler: &Arc<Reconciler>, tasks: &mut JoinSet<()>) {
     let label = format!("{MANAGED_LABEL}={MANAGED_VALUE}");
     for pair in &reconciler.watches.pairs {
-        let watch = &reconciler.watches.jobs;
+        let watch = &reconciler.watches.others;
         let api = match &pair.namespace {
             Some(namespace) => Api::namespaced_with(watch.client.clone(), namespace, &Kind::Job),
             None => Api::all_with(watch.client.clone(), &Kind::Job),

@@ -76,7 +76,7 @@ impl PodWatches {
         debug!(%key, selector, "pods are watched");
         let pods = Arc::new(Mutex::new(HashMap::new()));
         let (sender, synced) = signal::channel(false);
-        let WatchClient { client, pulse } = &self.clients.pods;
+        let WatchClient { client, pulse } = &self.clients.others;
         let api = Api::namespaced_with(client.clone(), &key.namespace, &Kind::Pod);
         let (queue, metrics) = (self.queue.clone(), self.metrics.clone());
         let sink = Pods { queue, metrics, key: key.clone(), pods: pods.clone(), synced: sender };

@@ -83,6 +83,7 @@ async fn a_rollout_waits_for_its_jobs(world: World) -> Outcome {
     message(&world, "Reconciling", "1 of 3 updated, rests until Job web-2-1-2 succeeds").await?;
     world.wait_sizes(&[("app:v1", 2), ("app:v2", 1)]).await?;
     expect(&tool, "promote web --full", FAILED, "has not passed").await?;
+    message(&world, "Reconciling", "all pods are updated: it rests until Job web-2-after-3 succeeds").await?;
     expect(&tool, "status web --timeout=60s", DONE, "successfully rolled out").await?;
     judged(&world, "app:v2", "Good").await?;
     let seen = trace.stop(&world).await?;

@@ -10,6 +10,8 @@ use crate::encode::raw;
 
 /// Annotation of a Job with the Deployment that it belongs to.
 pub const DEPLOYMENT: &str = "rollwright.dev/deployment";
+/// Annotation of a Job with the digest of the template that it was created from.
+const TEMPLATE: &str = "rollwright.dev/template";
 /// For how long a Job stays once it has ended, in seconds: long enough to read its log.
 const TIME_TO_LIVE: i64 = 3600;
 /// How long its pod may run, if the spec does not state it.
@@ -58,24 +60,24 @@ pub fn body(workload: &Workload, new: &NewJob, job: RequiredJob) -> Box<RawValue
     let owner = json!({
         "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": new.set, "uid": new.set_uid, "controller": true,
     });
-    let metadata =
-        metadata(workload, [("name", new.name.as_str().into()), ("ownerReferences", json!([owner]))]);
+    let own = [("name", new.name.as_str().into()), ("ownerReferences", json!([owner]))];
+    let metadata = metadata(workload, &job, own);
     whole(&metadata, job, &new.environment)
 }
 
 /// The Job of a dry run: with a name of its own, so that no Job is an obstacle.
 #[must_use]
 pub fn dry_run_body(workload: &Workload, job: RequiredJob) -> Box<RawValue> {
-    whole(&metadata(workload, [("generateName", "rollwright-dry-run-".into())]), job, &[])
+    whole(&metadata(workload, &job, [("generateName", "rollwright-dry-run-".into())]), job, &[])
 }
 
-fn metadata<const N: usize>(workload: &Workload, more: [(&str, Value); N]) -> Value {
+fn metadata<const N: usize>(workload: &Workload, job: &RequiredJob, own: [(&str, Value); N]) -> Value {
     let all = [
         ("namespace", workload.namespace.as_str().into()),
         ("labels", json!({ plan::keys::MANAGED_LABEL: plan::keys::MANAGED_VALUE })),
-        ("annotations", json!({ DEPLOYMENT: workload.name })),
+        ("annotations", json!({ DEPLOYMENT: workload.name, TEMPLATE: spec(job).digest })),
     ];
-    all.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value)).collect()
+    all.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn whole(metadata: &Value, job: RequiredJob, environment: &[(&str, String)]) -> Box<RawValue> {
@@ -133,6 +135,7 @@ pub fn read<'a>(object: impl Into<Parts<'a>>) -> Job {
     };
     Job {
         uid: metadata.get("uid").and_then(text).unwrap_or_default(),
+        digest: metadata.get("annotations").and_then(|all| text(&all[TEMPLATE])).unwrap_or_default(),
         controller_uid: controllers.next().and_then(|owner| text(&owner["uid"])),
         state,
     }

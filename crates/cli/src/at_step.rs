@@ -106,7 +106,7 @@ fn words(status: &DeploymentStatus) -> Option<String> {
     Some(clean(found.message.as_deref()?.trim_end_matches('.')))
 }
 
-/// What the operator reports of a hook before the rollout that has not passed (GA-1).
+/// What the operator reports of a hook that has not passed (GA-1).
 pub(crate) fn hook(status: &DeploymentStatus) -> Option<String> {
     let reconciling = status.condition(condition::RECONCILING)?;
     let message = reconciling.message.as_deref().unwrap_or_default().trim_end_matches('.');

@@ -13,7 +13,7 @@ pub(crate) mod scale;
 pub(crate) mod sizes;
 
 use crate::model::sets::{Counted, total};
-use crate::moves::aim::{Aim, Because, Gate, Manner};
+use crate::moves::aim::{Aim, Because, Manner, Scope};
 use crate::moves::assertions::broken;
 use crate::moves::sizes::{Moves, Resize};
 
@@ -25,18 +25,18 @@ pub(crate) fn moves(sets: &[Counted], aim: &Aim) -> Moves {
 }
 
 fn chosen(sets: &[Counted], aim: &Aim) -> Moves {
-    match (aim.gate, aim.manner) {
-        (Gate::Shut, _) => Moves {
+    match (aim.scope, aim.manner) {
+        (Scope::Shut, _) => Moves {
             created: created(sets, aim)
                 .filter(|_| matches!(aim.because, Because::RollingBack(_) | Because::AwaitsHook)),
             ..Moves::default()
         },
-        (Gate::Frozen, _) => scale::scale(sets, aim),
-        (Gate::Open | Gate::Growth, Manner::Rolling) => {
+        (Scope::Frozen, _) => scale::scale(sets, aim),
+        (Scope::Open | Scope::Growth, Manner::Rolling) => {
             // SP-1: at the end, S6 is as it is.
             if aim.is_partial() { partition::roll(sets, aim) } else { roll(sets, aim) }
         }
-        (Gate::Open | Gate::Growth, Manner::Whole) => recreate::replace(sets, aim),
+        (Scope::Open | Scope::Growth, Manner::Whole) => recreate::replace(sets, aim),
     }
 }
 

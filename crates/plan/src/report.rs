@@ -116,9 +116,10 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
             counted(decisions, draft, why, edit)
         }
         Because::Held => {
-            let words = held::words(decisions);
-            let progressing = held::progressing(decisions, words.clone());
-            counted(decisions, draft(decisions, opening), Why::Blocked(words), progressing)
+            let (words, draft) = (held::words(decisions), draft(decisions, opening));
+            let why = Why::Blocked(words.clone());
+            let edit = resting::stands_still(decisions, &draft.status, reason::HELD_AFTER_RESTART, words);
+            counted(decisions, draft, why, edit)
         }
         Because::Paused => counted(decisions, draft(decisions, opening), Why::Paused, None),
         Because::Scaling => counted(decisions, draft(decisions, opening), Why::Stepping, None),
@@ -248,6 +249,8 @@ fn rolling_out(decisions: &Decisions<'_>, draft: Draft<'_>) -> Report {
         target::progressing(decisions, &computed)
     } else if decisions.resting().is_some() {
         resting::progressing(decisions, &computed)
+    } else if decisions.awaits_hook_after(&computed) {
+        resting::stands_still(decisions, &computed, reason::AWAITING_HOOK, resting::after(decisions))
     } else {
         progress::estimated(decisions, &draft.status, &computed)
     };
@@ -321,6 +324,9 @@ fn standing<'a>(decisions: &Decisions<'_>, status: &Status, is_complete: bool, w
                 return Standing::failed(reason::GATE_FAILED, why);
             }
             Standing::resting(reason::RESTING_AT_STEP, why)
+        }
+        _ if decisions.awaits_hook_after(status) && !Standing::is_blocked(status) => {
+            Standing::resting(reason::AWAITING_HOOK, why)
         }
         _ => Standing::diverged(&decisions.course.situation, workload.paused, why)
             .unwrap_or_else(|| Standing::of(status, workload, is_complete, why)),

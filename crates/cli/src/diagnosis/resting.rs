@@ -33,7 +33,7 @@ pub(super) fn at_step(facts: &Facts<'_>, rest: &Rest) -> Diagnosis {
     }
 }
 
-/// The hook before the rollout has not passed, or a Job of the revision is not accepted (GA-1, GA-5).
+/// A hook has not passed, or a Job of the revision is not accepted (GA-1, GA-5).
 pub(super) fn before(facts: &Facts<'_>) -> Option<Diagnosis> {
     let status = facts.deployment.status();
     let (verdict, cause, words) = if let Some(words) = at_step::hook(&status) {

@@ -7,8 +7,8 @@ use engine::reconcile::{Answer, Refusal};
 use plan::keys::REVISION;
 use plan::template::Template;
 use plan::{
-    Action, Answers, Ask, DryRun, FoundJob, Job, JobState, NewReplicaSet, Observed, Options, OwnerChange,
-    Pace, Pod, ReplicaSet, RollBack, SetStatus, UpdateReplicaSet,
+    Action, Answers, Ask, DryRun, FoundJob, Job, JobState, NewJob, NewReplicaSet, Observed, Options,
+    OwnerChange, Pace, Pod, ReplicaSet, RollBack, SetStatus, UpdateReplicaSet,
 };
 use serde_json::Value;
 
@@ -22,8 +22,8 @@ pub(super) struct World<'a> {
     templates: BTreeMap<String, Value>,
     /// Pods as they are; without them, as the ReplicaSets' numbers have it.
     pods: Option<Vec<Pod>>,
-    /// Jobs that were created, with the uid of the ReplicaSet that owns each.
-    jobs: BTreeMap<String, String>,
+    /// Jobs that were created. Nobody knows what they will come to: a plan shows what follows if all succeed.
+    jobs: BTreeMap<String, Job>,
     pub(super) version: u64,
     pub(super) now: jiff::Timestamp,
     /// The most pods that are asked for, and the fewest that are available, in the reconcile under way.
@@ -81,14 +81,8 @@ impl<'a> World<'a> {
                 };
                 Answer::Pods(self.pods.clone().unwrap_or_else(|| running.map(pod).collect()))
             }
-            // Nobody knows what a Job will come to: a plan shows what follows if all of them succeed.
             Ask::Job { name } => {
-                let job = |set_uid: &String| Job {
-                    uid: name.clone(),
-                    controller_uid: Some(set_uid.clone()),
-                    state: JobState::Succeeded,
-                };
-                Answer::Job(FoundJob { name: name.clone(), job: Ok(self.jobs.get(name).map(job)) })
+                Answer::Job(FoundJob { name: name.clone(), job: Ok(self.jobs.get(name).cloned()) })
             }
             Ask::CheckJobs => Answer::JobsChecked(Ok(())),
         }
@@ -118,7 +112,12 @@ impl<'a> World<'a> {
                     workload.annotations.insert(REVISION.to_owned(), revision.clone());
                 }
             }
-            Action::CreateJob(new) => _ = self.jobs.insert(new.name.clone(), new.set_uid.clone()),
+            Action::CreateJob(new) => {
+                let NewJob { name, digest, set_uid, .. } = &**new;
+                let (uid, controller_uid) = (name.clone(), Some(set_uid.clone()));
+                let job = Job { uid, controller_uid, digest: digest.clone(), state: JobState::Succeeded };
+                self.jobs.insert(name.clone(), job);
+            }
             Action::DeleteJob { name, .. } => _ = self.jobs.remove(name),
             Action::RollBack(write) => return self.roll_back(write),
         }

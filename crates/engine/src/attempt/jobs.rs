@@ -2,7 +2,7 @@
 
 use api::{RequiredJob, job};
 use diagnosis::{Words, blockers};
-use plan::{Checkpoint, FoundJob, Job, JobSpec, JobState, NewJob, Workload};
+use plan::{Checkpoint, FoundJob, Job, JobState, NewJob, Workload};
 use serde_json::Value;
 
 use super::Attempt;
@@ -68,9 +68,10 @@ impl<P: Port> Attempt<'_, P> {
 
     /// Why the server, or this operator, does not accept a Job of the spec.
     pub(super) async fn check_jobs(&self, workload: &Workload) -> Result<Result<(), String>, Refusal> {
+        let live = self.get(Kind::Deployment, &self.key.name).await?;
         for at in workload.checkpoints() {
             let Some(spec) = workload.job_at(at) else { continue };
-            let required = self.required_job(workload, at, spec).await?;
+            let required = self.required_job(live.as_ref(), workload, at, &spec.digest)?;
             let refused = |why: &str| Ok(Err(format!("{}: {why}", job::path(at))));
             if job::matches_deployment(workload, &required) {
                 return refused(ALIKE);
@@ -90,16 +91,16 @@ impl<P: Port> Attempt<'_, P> {
     }
 
     /// The Job of the spec, if it is still the one that is planned for.
-    async fn required_job(
+    fn required_job(
         &self,
+        live: Option<&P::Object>,
         workload: &Workload,
         at: Checkpoint,
-        spec: &JobSpec,
+        digest: &str,
     ) -> Result<RequiredJob, Refusal> {
-        let live = self.get(Kind::Deployment, &self.key.name).await?;
-        let is_its = |live: &&P::Object| live.metadata("uid") == workload.uid;
-        let found = live.as_ref().filter(is_its).and_then(|live| job::of(live.parts().spec, at));
-        let found = found.filter(|found| job::spec(found).digest == spec.digest);
+        let live = live.filter(|live| live.metadata("uid") == workload.uid);
+        let found = live.and_then(|live| job::of(live.parts().spec, at));
+        let found = found.filter(|found| job::spec(found).digest == digest);
         found.ok_or_else(|| {
             Refusal::conflict(format!("{} of {} has just been changed", job::path(at), self.key))
         })
@@ -111,8 +112,8 @@ impl<P: Port> Attempt<'_, P> {
         new: &NewJob,
         cause: Cause<'_>,
     ) -> Result<(), Refusal> {
-        let spec = JobSpec { digest: new.digest.clone(), timeout_seconds: 0 };
-        let required = self.required_job(workload, new.at, &spec).await?;
+        let live = self.get(Kind::Deployment, &self.key.name).await?;
+        let required = self.required_job(live.as_ref(), workload, new.at, &new.digest)?;
         if job::matches_deployment(workload, &required) {
             return Err(Refusal::new(422, "Invalid", format!("{}: {ALIKE}", job::path(new.at))));
         }

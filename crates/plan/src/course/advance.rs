@@ -42,8 +42,7 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
     let (good_skips_steps, runs) = (rollout.workload.good_skips_steps, situation.is_declared());
     let is_proven = sets.declared.is_some_and(|index| judgment.of(index) == Proof::Good);
     let next = revision::next_of(sets).number;
-    let is_new = sets.declared().is_none_or(|set| revision::of(set).or_zero() < next);
-    if is_new || judgment.ruling.is_retried {
+    if view.begun().is_none() || judgment.ruling.is_retried {
         let fresh = if is_proven && good_skips_steps { Fresh::default() } else { rollout.begin(next) };
         let position = fresh.walk.as_ref().and_then(Walk::position).filter(|_| runs);
         let stage = position.map(|position| rollout.stage(position));

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::course::Hold;
 use crate::course::advance::Advanced;
-use crate::course::held;
+use crate::course::held::{self, Noted};
 use crate::course::judge::Judgment;
 use crate::course::memory::{Memory, Note, Proof};
 use crate::course::situation::Situation;
@@ -41,6 +41,8 @@ pub(crate) struct Jobs {
     pub(crate) holds: bool,
     /// Whether no pod of the declared ReplicaSet may come, whatever the situation is: its hook has not passed (GA-1).
     pub(crate) bars: bool,
+    /// Whether a rollout with all its pods waits for the hook after it (GA-1).
+    pub(crate) awaits_after: bool,
     /// Whether somebody edited the steps: no gate has passed (GA-2).
     is_edited: bool,
     /// Whether the rollout waits for a word after a restart: no Job begins, and none takes too long (HO-3).
@@ -65,9 +67,8 @@ pub(crate) fn look(view: View<'_>, is_held: bool) -> Jobs {
     let nothing = Jobs { is_held, ..Jobs::default() };
     let has_memory =
         |set: &&ReplicaSet| set.annotations.get(ROLLOUT).is_some_and(|it| it.contains("\"jobs\""));
-    let is_numbered = |set: &&ReplicaSet| revision::of(set).or_zero() >= revision::next_of(view.sets).number;
-    let set = view.sets.declared().filter(|_| view.observed.flavour.has_safeguards());
-    let Some(set) = set.filter(has_memory).filter(is_numbered) else { return nothing };
+    let set = view.begun().filter(|_| view.observed.flavour.has_safeguards()).map(|(_, set)| set);
+    let Some(set) = set.filter(has_memory) else { return nothing };
     let Some(memory) = Memory::valid(set) else { return nothing };
     let mut jobs = Jobs { runs: memory.runs, ..nothing };
     if view.workload().deleting {
@@ -95,7 +96,8 @@ impl Jobs {
         };
         let is_ours = |job: &&Job| {
             let is_same = open.uid.as_ref().is_none_or(|uid| *uid == job.uid);
-            is_same && job.controller_uid.as_ref() == Some(&set.uid) && job.state != JobState::Deleting
+            let is_its = job.controller_uid.as_ref() == Some(&set.uid) && job.digest == open.digest;
+            is_same && is_its && job.state != JobState::Deleting
         };
         match &found.job {
             Err(why) => {
@@ -105,13 +107,13 @@ impl Jobs {
             Ok(job) => match job.as_ref().filter(is_ours) {
                 Some(job) => self.seen(view, job, open, spec, &name),
                 None if job.is_none() && open.uid.is_none() => {}
-                None if open.uid.is_some() && open.is_second => {
-                    self.outlook =
-                        Outlook::Unknown(format!("somebody deleted Job {name}, as the one before"));
-                }
                 // The operator deleted it, and could not store that.
                 None if open.running.is_some_and(|since| spec.limit(since) <= view.now) => {
                     self.end(open, &name, Some(spec.too_long()));
+                }
+                None if open.uid.is_some() && open.is_second => {
+                    self.outlook =
+                        Outlook::Unknown(format!("somebody deleted Job {name}, as the one before"));
                 }
                 // GA-3: somebody deleted it, or the name is that of another Job.
                 None => self.runs.begin(open.at, &open.digest, open.uid.is_some() || open.is_second),
@@ -175,13 +177,11 @@ impl Jobs {
         if !view.observed.flavour.has_safeguards() {
             return None;
         }
-        let sets = view.sets;
-        let next = revision::next_of(sets).number;
-        if sets.declared().is_some_and(|set| revision::of(set).or_zero() >= next) {
+        if view.begun().is_some() {
             self.settle(view, judgment, situation, advanced);
             return None;
         }
-        let is_proven = sets.declared.is_some_and(|declared| judgment.of(declared) == Proof::Good);
+        let is_proven = view.sets.declared.is_some_and(|declared| judgment.of(declared) == Proof::Good);
         self.begin(view, is_proven, situation);
         self.tidy(view, None);
         Some(self.runs.clone())
@@ -193,15 +193,8 @@ impl Jobs {
     }
 
     /// What the declared ReplicaSet has to remember, with its Jobs and their events.
-    pub(crate) fn remembered(
-        &mut self,
-        view: View<'_>,
-        noted: Option<Box<(Memory, Vec<Event>)>>,
-    ) -> Option<Box<(Memory, Vec<Event>)>> {
-        let set = view.sets.declared()?;
-        if revision::of(set).or_zero() < revision::next_of(view.sets).number {
-            return noted;
-        }
+    pub(crate) fn remembered(&mut self, view: View<'_>, noted: Option<Noted>) -> Option<Noted> {
+        let Some((_, set)) = view.begun() else { return noted };
         let stored = || Box::new((Memory::known(set), Vec::new()));
         let is_news = !self.events.is_empty() || self.runs != Runs::default();
         let mut noted = noted.or_else(|| is_news.then(stored).filter(|stored| stored.0.runs != self.runs))?;
@@ -218,8 +211,7 @@ impl Jobs {
             return;
         }
         let skips = is_proven && workload.good_skips_steps || held::is_rolled_back(view);
-        let has_hooks = workload.before_hook.is_some() || workload.after_hook.is_some();
-        self.runs = Runs { has_hooks: has_hooks && !skips, skips, ..Runs::default() };
+        self.runs = Runs { has_hooks: workload.has_hooks() && !skips, skips, ..Runs::default() };
         // The ReplicaSet is created without pods.
         self.bars = self.awaits(workload, Checkpoint::Before);
         self.holds = situation.is_declared() && workload.replicas > 0 && self.bars;
@@ -229,17 +221,20 @@ impl Jobs {
             return;
         }
         if !view.observed.options.runs_jobs {
-            self.refused = Some(forbidden(workload));
-            return;
+            return self.refuse(forbidden(workload));
         }
         match &view.observed.answers.jobs_checked {
             None => self.ask = Some(Ask::CheckJobs),
             Some(Ok(())) => {}
             Some(Err(why)) => {
-                self.refused = Some(why.clone());
+                self.refuse(why.clone());
                 self.look_again(view.now);
             }
         }
+    }
+
+    fn refuse(&mut self, why: String) {
+        (self.refused, self.bars) = (Some(why), true);
     }
 
     /// Begins the Job that has to succeed now, and ends those that nobody needs any more.
@@ -253,12 +248,13 @@ impl Jobs {
         let workload = view.workload();
         let runs = matches!(situation, Situation::Declared(_)) && !judgment.ruling.is_failure();
         if judgment.ruling.is_retried {
-            let has_hooks = workload.before_hook.is_some() || workload.after_hook.is_some();
+            let has_hooks = workload.has_hooks();
             let runs = std::mem::take(&mut self.runs);
             self.runs = Runs { has_hooks, skips: false, ended: Vec::new(), ..runs };
         }
         self.bars = self.awaits(workload, Checkpoint::Before);
-        let place = view.sets.declared.zip(view.sets.declared());
+        self.awaits_after = runs && workload.replicas > 0 && self.awaits(workload, Checkpoint::After);
+        let place = view.begun();
         if let (Some((index, set)), Some(open)) = (place, self.runs.open.clone()) {
             let is_its = |spec: &JobSpec| spec.digest == open.digest;
             let is_behind = |step: usize| advanced.stage.as_ref().is_none_or(|stage| stage.step != step);
@@ -302,7 +298,7 @@ impl Jobs {
         } else if let Some(step) = advanced.gate {
             Some(Checkpoint::Step(step))
         } else {
-            Some(Checkpoint::After).filter(|at| self.awaits(workload, *at) && is_complete())
+            Some(Checkpoint::After).filter(|_| self.awaits_after && is_complete())
         };
         let Some((at, spec)) = wanted.and_then(|at| Some((at, workload.job_at(at)?))) else { return };
         if let Some(ended) = self.runs.ended(at, &spec.digest) {

@@ -55,7 +55,7 @@ pub(crate) fn is_due(view: View<'_>) -> bool {
     }
     let Some((epoch, set)) = current(view).zip(view.sets.declared()) else { return false };
     // One that is declared again gets another revision by this reconcile.
-    let Some(known) = Memory::valid(set).filter(|_| !is_renumbered(view, set)) else { return false };
+    let Some(known) = Memory::valid(set).filter(|_| view.begun().is_some()) else { return false };
     let is_other = known.epoch.as_ref().is_some_and(|known| *known != epoch && known != ROLLBACK);
     is_other && is_under_way(view, &known) && !is_outage(view, &known) && !is_released(workload, &known)
 }
@@ -78,7 +78,7 @@ impl Held {
             return Self { is_held: true, begins: false };
         }
         let workload = view.workload();
-        let is_another = is_renumbered(view, set) || workload.deleting;
+        let is_another = view.begun().is_none() || workload.deleting;
         let next = match current(view) {
             Some(epoch) if is_under_way(view, &known) => {
                 Some(known.epoch.clone().filter(|known| known == ROLLBACK).unwrap_or(epoch))
@@ -124,10 +124,6 @@ fn is_outage(view: View<'_>, known: &Memory) -> bool {
     let workload = view.workload();
     let minimum = workload.strategy.floor(workload.replicas).max(1);
     workload.replicas > 0 && !has_step_ahead(known) && total(&view.sets.counted) < minimum
-}
-
-fn is_renumbered(view: View<'_>, set: &ReplicaSet) -> bool {
-    revision::of(set).or_zero() < revision::next_of(view.sets).number
 }
 
 /// Whether the template that is declared by this reconcile is that which a rollback restored.

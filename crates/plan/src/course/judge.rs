@@ -107,14 +107,13 @@ impl Judgment {
 /// What each of the owned ReplicaSets has shown. The caller asks only where no newer operator was.
 pub(crate) fn judge(view: View<'_>, runs: &Runs) -> Judgment {
     let (workload, sets) = (view.workload(), view.sets);
-    let has_rules = workload.failure_policy.is_some() || has_hooks(workload) || !workload.steps.is_empty();
+    let has_rules = workload.failure_policy.is_some() || workload.has_hooks() || !workload.steps.is_empty();
     let is_asked = has_rules || workload.annotations.contains_key(ABORT);
     if !view.observed.flavour.has_safeguards() || !is_asked || workload.deleting {
         return Judgment::default();
     }
     // FP-1: one that is declared again gets another revision by this reconcile, and only Good survives.
-    let next = revision::next_of(sets).number;
-    let is_renumbered = sets.declared().is_some_and(|set| revision::of(set).or_zero() < next);
+    let is_renumbered = sets.declared.is_some() && view.begun().is_none();
     let survives = |index: usize, memory: &Memory| {
         !is_renumbered || Some(index) != sets.declared || memory.shown == Proof::Good
     };
@@ -187,7 +186,7 @@ fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling
     let retried = known.retried.filter(|retried| *retried <= view.now);
     let ruling = Ruling { failure, retried, ..Ruling::default() };
     // SP-10: steps and hooks alone find out what is good.
-    let has_rules = !workload.steps.is_empty() || has_hooks(workload);
+    let has_rules = !workload.steps.is_empty() || workload.has_hooks();
     let policy = workload.failure_policy.as_ref().or(has_rules.then_some(&NO_POLICY));
     Some(match (known.shown, policy) {
         (Proof::Failed, _) if is_retried => {
@@ -199,9 +198,10 @@ fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling
             Ruling { is_retried, memory, ..ruling }
         }
         // GA-7: a good revision that has steps, and so hooks, fails by them, too.
-        (Proof::Good, Some(_)) if by_job(workload, &known).is_some() => {
-            let memory = Memory { shown: Proof::Failed, cause: by_job(workload, &known), ..known };
-            Ruling { memory: Some(Box::new(memory)), ..ruling }
+        (Proof::Good, Some(_)) => {
+            let cause = by_job(workload, &known.runs, is_judged(workload, known.revision));
+            let failed = |cause| Box::new(Memory { shown: Proof::Failed, cause: Some(cause), ..known });
+            Ruling { memory: cause.map(failed), ..ruling }
         }
         (Proof::Unproven, Some(policy)) => {
             let memory = Memory { retry, ..known.clone() }.dated(workload, view.now);
@@ -215,14 +215,9 @@ fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling
     })
 }
 
-fn has_hooks(workload: &Workload) -> bool {
-    workload.before_hook.is_some() || workload.after_hook.is_some()
-}
-
-/// GA-7: how a Job fails the revision.
-fn by_job(workload: &Workload, known: &Memory) -> Option<String> {
-    let runs = Some(&known.runs).filter(|_| !workload.paused);
-    runs.and_then(|runs| runs.failure(is_judged(workload, known.revision)))
+/// GA-7: how a Job fails the revision: by a gate only where a policy judges it.
+fn by_job(workload: &Workload, runs: &Runs, is_judged: bool) -> Option<String> {
+    runs.failure(is_judged).filter(|_| !workload.paused)
 }
 
 /// Failed, good, or neither yet.
@@ -241,8 +236,7 @@ fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> 
     }
     let memory = Memory { has_outage, ..memory };
     // GA-7: a Job that failed is no matter of pods, so no outage excuses it.
-    let by_job = Some(&memory.runs).filter(|_| !case.observed.workload.paused);
-    let by_job = by_job.and_then(|runs| runs.failure(is_judged));
+    let by_job = by_job(&case.observed.workload, &memory.runs, is_judged);
     let by_pods = || if is_judged && !has_outage { case.failure() } else { None };
     if let Some(cause) = by_job.or_else(by_pods) {
         let memory = Memory { shown: Proof::Failed, cause: Some(cause), ..memory };

@@ -72,17 +72,24 @@ impl Decisions<'_> {
         wait.filter(|_| self.aim.is_rolling_out(self.moves) && self.moves.is_empty())
     }
 
+    /// Whether the rollout has all its pods with this status, and waits for the hook after it (GA-1).
+    pub(crate) fn awaits_hook_after(&self, status: &Status) -> bool {
+        let Workload { replicas, generation, .. } = *self.view.workload();
+        self.course.jobs.awaits_after && !self.has_step_ahead() && status.is_complete(replicas, generation)
+    }
+
     /// Whether the rollout waits at a step with a gate that failed (GA-7).
     pub(crate) fn failed_gate(&self) -> bool {
         matches!(self.course.jobs.outlook, Outlook::Failed(_))
     }
 
     /// Whether what runs is all there with this status, and nothing else (S9.10). With a step ahead, a rollout is not
-    /// complete, even if what runs has all pods, as after a retry (SP-8).
+    /// complete, even if what runs has all pods, as after a retry (SP-8), nor before the hook after it passes (GA-1).
     pub(crate) fn is_complete(&self, status: &Status) -> bool {
         let Workload { replicas, generation, .. } = *self.view.workload();
         if self.course.situation.is_declared() {
-            return !self.has_step_ahead() && status.is_complete(replicas, generation);
+            let is_done = status.is_complete(replicas, generation) && !self.course.jobs.awaits_after;
+            return is_done && !self.has_step_ahead();
         }
         let has_all = self.running().is_some_and(|set| set.status.replicas == replicas);
         has_all && status.is_filled(replicas, generation)

@@ -11,7 +11,7 @@ use crate::model::keys;
 use crate::model::observed::{Observed, Strategy};
 use crate::model::selector::LabelSelector;
 use crate::model::sets::total;
-use crate::moves::aim::{Aim, Because, Gate};
+use crate::moves::aim::{Aim, Because, Scope};
 use crate::moves::{recreate, scale};
 
 /// The aim in the first situation that holds. The order of the situations is the policy (S3.5–S3.10).
@@ -22,16 +22,16 @@ pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<
     unmixed(view, barred(view, course, first_that_holds(view, course, request)?))
 }
 
-/// GA-1: whatever R does, and whether the rollout is paused, held, or failed, no pod of the declared ReplicaSet comes
-/// before its hook passes.
+/// GA-1, GA-5: whatever R does, and whether the rollout is paused, held, or failed, no pod of the declared ReplicaSet
+/// comes before its hook passes, and before the server accepts its Jobs. What runs meanwhile follows R.
 fn barred(view: View<'_>, course: &Course, aim: Aim) -> Aim {
-    if !course.jobs.bars || aim.gate == Gate::Shut || aim.run != view.sets.declared {
+    if !course.jobs.bars || view.workload().replicas == 0 || aim.run != view.sets.declared {
         return aim;
     }
     let bad = view.sets.declared.into_iter().chain(aim.bad.iter().copied()).collect();
     let others_run = view.sets.olds().any(|(_, set)| set.is_active()) || aim.spare.is_some();
-    let gate = if others_run && aim.gate == Gate::Frozen { Gate::Frozen } else { Gate::Shut };
-    Aim { ceiling: 0, is_at_rest: false, bad, gate, ..aim }
+    let scope = if others_run && aim.scope == Scope::Frozen { Scope::Frozen } else { Scope::Shut };
+    Aim { ceiling: 0, is_at_rest: false, bad, scope, ..aim }
 }
 
 fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
@@ -67,8 +67,8 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
     if let Situation::Failed { reason, .. } = course.situation {
         return Ok(aim.frozen(Because::Failed { reason }, workload));
     }
-    if let Some(aim) = on_hold(view, course, &aim, is_stale) {
-        return Ok(aim);
+    if let Some((because, follows)) = on_hold(view, course, is_stale) {
+        return Ok(aim.frozen_if(follows, because, workload));
     }
     // S3.9, S3.12: a new template waits until the old ReplicaSets follow R.
     let scaling = scale::event(&sets.counted, &aim);
@@ -85,23 +85,14 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
     }
 }
 
-/// What comes before the rollout, and lets nothing of it move.
-fn on_hold(view: View<'_>, course: &Course, aim: &Aim, is_stale: bool) -> Option<Aim> {
-    let because = match course.hold.as_ref()? {
+/// What comes before the rollout, and lets nothing of it move, and whether sizes follow R meanwhile (HO-3, GA-1).
+fn on_hold(view: View<'_>, course: &Course, is_stale: bool) -> Option<(Because, bool)> {
+    Some(match course.hold.as_ref()? {
         Hold::NewerSpec(_) | Hold::Verdict => return None,
-        Hold::Restart => {
-            // HO-3
-            let follows = is_stale || total(&view.sets.counted) == 0;
-            return Some(aim.clone().frozen_if(follows, Because::Held, view.workload()));
-        }
-        Hold::JobRefused(why) => Because::JobRefused(why.clone()),
-        Hold::Hook => Because::AwaitsHook,
-    };
-    // GA-1, GA-5: what runs stays, and follows R. No pod of the declared ReplicaSet comes.
-    let bad = view.sets.declared.into_iter().chain(aim.bad.iter().copied()).collect();
-    let runs = view.sets.olds().any(|(_, set)| set.is_active());
-    let follows = runs && is_stale && view.sets.declared.is_some();
-    Some(Aim { ceiling: 0, bad, ..aim.clone() }.frozen_if(follows, because, view.workload()))
+        Hold::Restart => (Because::Held, is_stale || total(&view.sets.counted) == 0),
+        Hold::JobRefused(why) => (Because::JobRefused(why.clone()), is_stale),
+        Hold::Hook => (Because::AwaitsHook, is_stale),
+    })
 }
 
 fn unknown(strategy: &str) -> Because {
@@ -138,8 +129,8 @@ fn rolling(view: View<'_>, course: &Course, aim: Aim) -> Aim {
     {
         return aim.shut(Because::Unfit(error.to_string()));
     }
-    let gate = if view.observed.answers.refuses_cuts { Gate::Growth } else { Gate::Open };
-    named(view, course, Aim { gate, ..aim })
+    let scope = if view.observed.answers.refuses_cuts { Scope::Growth } else { Scope::Open };
+    named(view, course, Aim { scope, ..aim })
 }
 
 /// Old ReplicaSets go first, then their pods; only then the running ReplicaSet is due (S7.1, S7.2).
@@ -157,7 +148,7 @@ fn recreating(view: View<'_>, course: &Course, aim: Aim) -> Result<Aim, Ask> {
 /// Upstream follows R (S8.3).
 fn unmixed(view: View<'_>, aim: Aim) -> Result<Aim, Ask> {
     let promises = view.observed.flavour.has_safeguards() && view.workload().strategy == Strategy::Recreate;
-    if !promises || aim.gate != Gate::Frozen {
+    if !promises || aim.scope != Scope::Frozen {
         return Ok(aim);
     }
     let shares = scale::scale(&view.sets.counted, &aim).shares;
@@ -168,7 +159,7 @@ fn unmixed(view: View<'_>, aim: Aim) -> Result<Aim, Ask> {
     if aim.because == Because::Scaling {
         return Ok(aim.shut(Because::OldPodsRun));
     }
-    Ok(Aim { gate: Gate::Shut, ..aim })
+    Ok(Aim { scope: Scope::Shut, ..aim })
 }
 
 /// Without a name for the declared ReplicaSet nothing moves (NS-1).

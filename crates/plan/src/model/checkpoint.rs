@@ -57,6 +57,8 @@ pub struct Job {
     pub uid: String,
     /// uid of the owner reference with `controller: true`.
     pub controller_uid: Option<String>,
+    /// The digest of the template that it was created from; empty if nobody noted it.
+    pub digest: String,
     /// How far it is.
     pub state: JobState,
 }
@@ -142,6 +144,11 @@ impl Workload {
             Checkpoint::Step(step) => self.steps.get(step)?.gate.as_ref(),
             Checkpoint::After => self.after_hook.as_ref(),
         }
+    }
+
+    /// Whether it has a hook before or after its rollouts.
+    pub(crate) fn has_hooks(&self) -> bool {
+        self.before_hook.is_some() || self.after_hook.is_some()
     }
 
     /// All checkpoints that have a Job, in the order in which a rollout comes to them.

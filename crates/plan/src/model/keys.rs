@@ -150,7 +150,7 @@ pub mod reason {
     pub const PROMOTED: &str = "Promoted";
     /// The promotion names a step behind, or none (rollwright.dev, SP-6).
     pub const PROMOTION_REFUSED: &str = "PromotionRefused";
-    /// A Job has to succeed before the rollout begins (rollwright.dev, GA-1).
+    /// A Job has to succeed before the rollout begins, or is complete (rollwright.dev, GA-1).
     pub const AWAITING_HOOK: &str = "AwaitingHook";
     /// The Job of a gate or a hook succeeded (rollwright.dev).
     pub const JOB_PASSED: &str = "JobPassed";

@@ -32,7 +32,7 @@ pub(crate) struct Aim {
     /// How many pods stay available: R − unavailable (S6.4).
     pub(crate) floor: i64,
     /// What may move.
-    pub(crate) gate: Gate,
+    pub(crate) scope: Scope,
     /// How it moves.
     pub(crate) manner: Manner,
     /// Why all this.
@@ -50,7 +50,7 @@ pub(crate) struct Aim {
 
 /// What may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gate {
+pub(crate) enum Scope {
     /// Everything.
     Open,
     /// Only the running ReplicaSet, upwards: the server refused a cut in this reconcile.
@@ -131,7 +131,7 @@ impl Aim {
             // Where it cannot be read, nothing grows.
             cap: strategy.cap(replicas).unwrap_or(i64::MIN),
             floor: strategy.floor(replicas),
-            gate: Gate::Open,
+            scope: Scope::Open,
             manner,
             because: Because::RollingOut,
             bad: course.bad.clone(),
@@ -161,7 +161,7 @@ impl Aim {
 
     /// Whether ReplicaSets may lose pods: the server has not refused that in this reconcile.
     pub(crate) fn may_cut(&self) -> bool {
-        self.gate != Gate::Growth
+        self.scope != Scope::Growth
     }
 
     /// Whether sizes follow R where nobody has paused anything.
@@ -204,7 +204,7 @@ impl Aim {
     }
 
     pub(crate) fn shut(self, because: Because) -> Self {
-        Self { gate: Gate::Shut, because, ..self }
+        Self { scope: Scope::Shut, because, ..self }
     }
 
     /// Sizes follow R, or nothing moves.
@@ -215,6 +215,6 @@ impl Aim {
     /// Sizes follow R, under the limit of S6.3.
     pub(crate) fn frozen(self, because: Because, workload: &Workload) -> Self {
         let surge = workload.strategy.max_surge(workload.replicas);
-        Self { gate: Gate::Frozen, cap: workload.replicas.saturating_add(surge), because, ..self }
+        Self { scope: Scope::Frozen, cap: workload.replicas.saturating_add(surge), because, ..self }
     }
 }

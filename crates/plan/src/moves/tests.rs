@@ -13,7 +13,7 @@ pub(crate) fn aim() -> Aim {
         total: 10,
         cap: 11,
         floor: 10,
-        gate: Gate::Open,
+        scope: Scope::Open,
         manner: Manner::Rolling,
         because: Because::RollingOut,
         bad: Vec::new(),
@@ -85,18 +85,18 @@ fn sizes_go_step_by_step_to_where_the_aim_is() {
         ),
         (
             "frozen, as it is",
-            Aim { gate: Gate::Frozen, because: Because::Paused, ..aim() },
+            Aim { scope: Scope::Frozen, because: Because::Paused, ..aim() },
             &[8, 3],
             &["8+3"],
         ),
         (
             "frozen, and R is another",
-            Aim { gate: Gate::Frozen, because: Because::Scaling, total: 20, ceiling: 20, cap: 22, ..aim() },
+            Aim { scope: Scope::Frozen, because: Because::Scaling, total: 20, ceiling: 20, cap: 22, ..aim() },
             &[8, 3],
             &["8+3", "16+3", "16+6"],
         ),
-        ("shut", Aim { gate: Gate::Shut, because: Because::Deleting, ..aim() }, &[8, 3], &["8+3"]),
-        ("cuts are refused", Aim { gate: Gate::Growth, ..aim() }, &[8, 2], &["8+2", "8+3"]),
+        ("shut", Aim { scope: Scope::Shut, because: Because::Deleting, ..aim() }, &[8, 3], &["8+3"]),
+        ("cuts are refused", Aim { scope: Scope::Growth, ..aim() }, &[8, 2], &["8+2", "8+3"]),
         // Nothing grows above 10 pods, and nothing is cut unless 11 are available.
         ("cap and floor swapped", Aim { cap: 10, floor: 11, ..aim() }, &[8, 2], &["8+2"]),
         (
@@ -134,9 +134,9 @@ fn a_set_that_is_missing_starts_with_what_the_cap_leaves() {
         (Aim { run: None, ceiling: 3, ..aim() }, vec![], Some(3)),
         (Aim { run: None, manner: Manner::Whole, ..aim() }, vec![], Some(10)),
         // Only a rollback creates a ReplicaSet where nothing moves.
-        (Aim { run: None, gate: Gate::Shut, because: Because::OldPodsRun, ..aim() }, vec![], None),
+        (Aim { run: None, scope: Scope::Shut, because: Because::OldPodsRun, ..aim() }, vec![], None),
         (
-            Aim { run: None, gate: Gate::Shut, because: Because::RollingBack(0), ceiling: 0, ..aim() },
+            Aim { run: None, scope: Scope::Shut, because: Because::RollingBack(0), ceiling: 0, ..aim() },
             vec![],
             Some(0),
         ),
@@ -221,7 +221,7 @@ fn under_a_ceiling_the_set_that_is_kept_is_cut_last() {
 #[test]
 fn at_rest_sizes_follow_r_at_once() {
     let of = |from: [i64; 2], was: i64, total: i64, ceiling: i64, is_at_rest: bool| {
-        let frozen = Aim { gate: Gate::Frozen, because: Because::Scaling, keep: Some(0), ..aim() };
+        let frozen = Aim { scope: Scope::Frozen, because: Because::Scaling, keep: Some(0), ..aim() };
         let aim = Aim { total, ceiling, cap: total + 1, floor: total, is_at_rest, ..frozen };
         let set = |size: i64| Counted {
             size,
@@ -248,7 +248,7 @@ fn at_rest_sizes_follow_r_at_once() {
 /// SP-7, FP-10: neither a third ReplicaSet beside a step, nor one that a user put aside and that was scaled for fewer.
 #[test]
 fn what_is_about_to_go_gains_nothing_of_r() {
-    let scaling = Aim { gate: Gate::Frozen, because: Because::Scaling, ..aim() };
+    let scaling = Aim { scope: Scope::Frozen, because: Because::Scaling, ..aim() };
     let beside = Aim { total: 20, ceiling: 5, keep: Some(2), cap: 22, ..scaling.clone() };
     let aside = Aim { total: 7, ceiling: 7, cap: 8, left: vec![0], ..scaling };
     let mut stale = sets(&[2, 7]);

@@ -27,6 +27,9 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
     if let Some(words) = resting::words(decisions) {
         return Why::Resting(words);
     }
+    if decisions.awaits_hook_after(status) {
+        return Why::Resting(resting::after(decisions));
+    }
     // At a step, the ReplicaSet that is kept has pods of its own (SP-3).
     let desired = if aim.is_partial() { aim.ceiling } else { replicas };
     let others = replicas - desired;

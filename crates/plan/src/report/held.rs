@@ -2,8 +2,6 @@
 //! Nothing here decides anything.
 
 use crate::decide::decisions::Decisions;
-use crate::model::conditions::{Condition, Edit};
-use crate::model::keys::{condition, reason};
 use crate::model::observed::Workload;
 use crate::model::revision::Revision;
 
@@ -16,11 +14,4 @@ pub(crate) fn words(decisions: &Decisions<'_>) -> String {
         "the operator restarted while it rolled out revision{revision}, and spec.resumePolicy is Manual: continue with \
          `kubectl rollwright resume deployment.rollwright.dev/{name} -n {namespace}`"
     )
-}
-
-/// The condition Progressing: the deadline stands still (HO-3).
-pub(crate) fn progressing(decisions: &Decisions<'_>, words: String) -> Option<Edit> {
-    decisions.view.workload().progress_deadline_seconds?;
-    let (kind, reason) = (condition::PROGRESSING, reason::HELD_AFTER_RESTART);
-    Some(Edit::Set(Box::new(Condition::new(kind, "Unknown", reason, words, decisions.view.now))))
 }

@@ -77,6 +77,14 @@ pub(crate) fn before(decisions: &Decisions<'_>) -> String {
     format!("no pod is updated yet: it rests {}", job(decisions, at))
 }
 
+/// What a rollout with all its pods waits for, in a sentence without its end (GA-1).
+pub(crate) fn after(decisions: &Decisions<'_>) -> String {
+    let at = Checkpoint::After;
+    let is_open = decisions.course.jobs.runs.open.as_ref().is_some_and(|open| open.at == at);
+    let end = if is_open { job(decisions, at) } else { format!("until {} passes", at.words()) };
+    format!("all pods are updated: it rests {end}")
+}
+
 impl Until {
     /// The end of "it rests". A time has its date unless that is the one of the beginning.
     fn words(&self, since: Option<Timestamp>) -> String {

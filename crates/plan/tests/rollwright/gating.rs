@@ -1,14 +1,17 @@
 //! Gates of steps, and hooks: Jobs that have to succeed (GA-1 to GA-8).
 
-use plan::keys::{ABORT, PROMOTE, RESUME, RETRY, condition};
-use plan::{Action, Answers, Failure, FailureAction, Job, JobSpec, JobState, Pin, Step, Until, Verdict};
+use plan::intstr::IntOrPercent;
+use plan::keys::{ABORT, PROMOTE, RESUME, RETRY, ROLLOUT, condition};
+use plan::{
+    Action, Answers, Failure, FailureAction, Job, JobSpec, JobState, Pin, Step, Until, UpdateStep, Verdict,
+};
 
 use crate::rollwright::failing::{memory, named, policy};
 use crate::rollwright::pinning::{count, says};
 use crate::rollwright::stepping::{Played, declare, play, request, sizes, stepped};
 use crate::world::{World, template};
 
-fn job(digest: &str) -> Option<JobSpec> {
+pub(super) fn job(digest: &str) -> Option<JobSpec> {
     Some(JobSpec { digest: digest.to_owned(), timeout_seconds: 60 })
 }
 
@@ -20,29 +23,24 @@ fn gated() -> World {
     })
 }
 
-/// 3 replicas of revision 2, with hooks before and after each rollout.
-fn hooked() -> World {
-    stepped(3, &[]).that(|it| (it.before_hook, it.after_hook) = (job("b"), job("a")))
-}
-
 /// The Jobs that there are, with what they come to from now on.
-fn become_(world: &mut World, state: &JobState) {
+pub(super) fn become_(world: &mut World, state: &JobState) {
     world.jobs.values_mut().for_each(|job| job.state = state.clone());
 }
 
-fn failed() -> JobState {
+pub(super) fn failed() -> JobState {
     JobState::Failed("exit code 1".to_owned())
 }
 
-fn jobs(world: &World) -> Vec<&str> {
+pub(super) fn jobs(world: &World) -> Vec<&str> {
     world.jobs.keys().map(String::as_str).collect()
 }
 
-fn why(world: &World) -> String {
+pub(super) fn why(world: &World) -> String {
     world.clone().plan().why.to_string()
 }
 
-fn new_pods(world: &World, image: &str) -> i64 {
+pub(super) fn new_pods(world: &World, image: &str) -> i64 {
     world.find(&named(world, image)).size
 }
 
@@ -144,7 +142,12 @@ fn a_job_that_somebody_deletes_is_made_again_once() {
 #[test]
 fn a_job_of_another_owner_never_counts() {
     let mut world = gated();
-    let foreign = Job { uid: "x".into(), controller_uid: Some("y".into()), state: JobState::Succeeded };
+    let foreign = Job {
+        uid: "x".into(),
+        controller_uid: Some("y".into()),
+        digest: "g".into(),
+        state: JobState::Succeeded,
+    };
     declare(&mut world, "c", 2, &[]);
     let set = named(&world, "c");
     world.jobs.insert("web-3-1-1".to_owned(), foreign);
@@ -193,71 +196,6 @@ fn a_job_that_cannot_be_created_is_no_success_and_is_tried_again() {
     assert!(message.ends_with("until Job web-3-1-1 succeeds (unknown: exceeded quota: jobs)"), "{message}");
     play(&mut world, 20, &[]);
     assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-1"], "9+1"));
-}
-
-#[test]
-fn no_pod_comes_before_the_first_hook_succeeds_and_a_failed_one_stops_the_rollout() {
-    let mut world = hooked();
-    world.set_template(template("c"));
-    let played = play(&mut world, 60, &[]);
-    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-before-1"], "3+0"));
-    assert_eq!(
-        why(&world),
-        "no pod is updated yet: it rests until Job web-3-before-1 succeeds (its pod does not run yet)"
-    );
-    assert_eq!(says(&world, condition::PROGRESSING), ("Unknown".to_owned(), "AwaitingHook".to_owned()));
-    assert_eq!(played.path, ["3", "3+0"]);
-    // What runs follows R.
-    world.observed.workload.replicas = 5;
-    play(&mut world, 30, &[]);
-    assert_eq!(sizes(&world), "5+0");
-    become_(&mut world, &failed());
-    play(&mut world, 60, &[]);
-    assert_eq!(says(&world, condition::STALLED), ("True".to_owned(), "RolloutFailed".to_owned()));
-    assert!(
-        why(&world).contains("failed (the hook before the rollout failed: exit code 1)"),
-        "{}",
-        why(&world)
-    );
-    request(&mut world, RETRY, "3", 30, &[]);
-    assert_eq!(jobs(&world), ["web-3-before-1", "web-3-before-2"]);
-    become_(&mut world, &JobState::Succeeded);
-    play(&mut world, 60, &[]);
-    assert_eq!((sizes(&world).as_str(), jobs(&world).last()), ("0+5", Some(&"web-3-before-2")));
-    assert!(jobs(&world).contains(&"web-3-after-3"), "{:?}", jobs(&world));
-}
-
-#[test]
-fn the_hook_after_runs_once_all_pods_are_there_and_fails_a_complete_rollout() {
-    for action in [None, Some(FailureAction::Continue), Some(FailureAction::Revert)] {
-        let mut world = hooked().that(|it| it.before_hook = None);
-        world.observed.workload.failure_policy = action.and_then(policy);
-        play(&mut world, 20, &[]);
-        assert!(jobs(&world).is_empty(), "what began without a hook runs none");
-        let played = declare(&mut world, "c", 60, &[]);
-        assert_eq!(
-            (jobs(&world), sizes(&world).as_str()),
-            (vec!["web-3-after-1"], "0+3"),
-            "{:?}",
-            played.path
-        );
-        assert_eq!(
-            memory(&world, &named(&world, "c"))["verdict"],
-            serde_json::Value::Null,
-            "it is not good yet"
-        );
-        become_(&mut world, &failed());
-        play(&mut world, 60, &[]);
-        let reverts = action == Some(FailureAction::Revert);
-        assert_eq!(sizes(&world), if reverts { "3+0" } else { "0+3" });
-        let reason = if reverts { "RolledBack" } else { "RolloutFailed" };
-        assert_eq!(says(&world, condition::STALLED), ("True".to_owned(), reason.to_owned()), "{action:?}");
-        request(&mut world, RETRY, "3", 60, &[]);
-        become_(&mut world, &JobState::Succeeded);
-        play(&mut world, 60, &[]);
-        assert_eq!((jobs(&world), new_pods(&world, "c")), (vec!["web-3-after-1", "web-3-after-2"], 3));
-        assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good");
-    }
 }
 
 #[test]
@@ -384,17 +322,59 @@ fn a_rollout_that_is_held_starts_no_job_and_its_time_stands_still() {
     assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-2", "web-3-before-1"], "9+1"));
 }
 
-/// Whatever happens meanwhile, and although nothing else has pods.
+/// GA-8: nobody knows yet whether the gate passes.
 #[test]
-fn a_first_rollout_gets_no_pod_before_its_hook_succeeds() {
-    let mut world = crate::world::ours().that(|it| it.before_hook = job("b"));
-    play(&mut world, 20, &[]);
-    world.observed.workload.paused = true;
-    play(&mut world, 20, &[]);
-    assert_eq!(sizes(&world), "0");
-    world.observed.workload.paused = false;
-    world.observed.workload.replicas = 5;
-    become_(&mut world, &failed());
+fn a_promotion_from_before_the_revision_skips_no_gate() {
+    let mut world = gated();
+    crate::rollwright::stepping::promote(&mut world, "3/all");
+    let played = declare(&mut world, "c", 60, &[]);
+    assert_eq!((count(&played.events, "PromotionRefused"), sizes(&world).as_str()), (1, "9+1"));
+}
+
+/// GA-2: the template may be the same.
+#[test]
+fn a_result_counts_for_no_step_of_an_edited_list() {
+    let mut world = gated().that(|it| {
+        it.steps[1] = UpdateStep { updated: IntOrPercent::Int(3), ..it.steps[0].clone() };
+        it.steps.push(UpdateStep { updated: IntOrPercent::Int(5), ..it.steps[0].clone() });
+    });
+    declare(&mut world, "c", 30, &[]);
+    for _ in 0..2 {
+        become_(&mut world, &JobState::Succeeded);
+        play(&mut world, 30, &[]);
+    }
+    assert_eq!((jobs(&world).len(), sizes(&world).as_str()), (3, "5+5"));
+    // The third step is the second one now.
+    world.observed.workload.steps.remove(2);
+    world.observed.workload.steps[1].updated = IntOrPercent::Int(8);
     play(&mut world, 60, &[]);
-    assert_eq!((says(&world, condition::STALLED).1.as_str(), sizes(&world).as_str()), ("RolloutFailed", "0"));
+    assert_eq!((jobs(&world).last(), sizes(&world).as_str()), (Some(&"web-3-2-4"), "2+8"));
+}
+
+/// The write that stores which Job was begun is lost, and the gate is edited meanwhile.
+#[test]
+fn a_job_of_an_earlier_template_never_counts() {
+    let mut world = gated();
+    declare(&mut world, "c", 30, &[]);
+    let set = named(&world, "c");
+    let stored = memory(&world, &set).to_string().replace("\"template\":\"g\"", "\"template\":\"h\"");
+    world.find_mut(&set).annotations.insert(ROLLOUT.to_owned(), stored);
+    world.observed.workload.steps[0].gate = job("h");
+    become_(&mut world, &JobState::Succeeded);
+    play(&mut world, 30, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-1", "web-3-1-2"], "9+1"));
+}
+
+/// The operator dies between the deletion of a Job that takes too long, and the write that stores that.
+#[test]
+fn a_job_that_took_too_long_does_not_run_again() {
+    let mut world = gated();
+    declare(&mut world, "c", 30, &[]);
+    become_(&mut world, &JobState::Running);
+    play(&mut world, 3, &[]);
+    world.wait(60);
+    world.jobs.clear();
+    play(&mut world, 30, &[]);
+    assert_eq!(says(&world, condition::STALLED).1, "GateFailed");
+    assert!(jobs(&world).is_empty());
 }

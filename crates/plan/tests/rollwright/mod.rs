@@ -10,6 +10,7 @@ mod finding;
 mod gating;
 mod going_back;
 mod holding;
+mod hooks;
 mod judging;
 mod kstatus;
 mod meant;

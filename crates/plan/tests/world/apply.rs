@@ -70,8 +70,8 @@ impl World {
             Action::RollBack(write) => self.roll_back(write),
             Action::CreateJob(new) => {
                 let uid = format!("job-{}", self.version);
-                let job =
-                    Job { uid, controller_uid: Some(new.set_uid.clone()), state: JobState::Waiting(None) };
+                let (controller_uid, digest) = (Some(new.set_uid.clone()), new.digest.clone());
+                let job = Job { uid, controller_uid, digest, state: JobState::Waiting(None) };
                 assert_eq!(self.jobs.insert(new.name.clone(), job), None, "{} is taken", new.name);
             }
             Action::DeleteJob { name, uid } => {

@@ -1,0 +1,150 @@
+//! Hooks: Jobs that have to succeed before the first pod of a revision, and once its rollout is complete (GA-1, GA-7).
+
+use plan::keys::{RETRY, condition};
+use plan::{FailureAction, JobState};
+
+use crate::rollwright::failing::{memory, named, policy};
+use crate::rollwright::gating::{become_, failed, job, jobs, new_pods, why};
+use crate::rollwright::pinning::says;
+use crate::rollwright::stepping::{declare, play, request, sizes, stepped};
+use crate::world::{Kstatus, World, template};
+
+/// 3 replicas of revision 2, with hooks before and after each rollout.
+fn hooked() -> World {
+    stepped(3, &[]).that(|it| (it.before_hook, it.after_hook) = (job("b"), job("a")))
+}
+
+#[test]
+fn no_pod_comes_before_the_first_hook_succeeds_and_a_failed_one_stops_the_rollout() {
+    let mut world = hooked();
+    world.set_template(template("c"));
+    let played = play(&mut world, 60, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-before-1"], "3+0"));
+    assert_eq!(
+        why(&world),
+        "no pod is updated yet: it rests until Job web-3-before-1 succeeds (its pod does not run yet)"
+    );
+    assert_eq!(says(&world, condition::PROGRESSING), ("Unknown".to_owned(), "AwaitingHook".to_owned()));
+    assert_eq!(played.path, ["3", "3+0"]);
+    // What runs follows R.
+    world.observed.workload.replicas = 5;
+    play(&mut world, 30, &[]);
+    assert_eq!(sizes(&world), "5+0");
+    become_(&mut world, &failed());
+    play(&mut world, 60, &[]);
+    assert_eq!(says(&world, condition::STALLED), ("True".to_owned(), "RolloutFailed".to_owned()));
+    assert!(
+        why(&world).contains("failed (the hook before the rollout failed: exit code 1)"),
+        "{}",
+        why(&world)
+    );
+    request(&mut world, RETRY, "3", 30, &[]);
+    assert_eq!(jobs(&world), ["web-3-before-1", "web-3-before-2"]);
+    become_(&mut world, &JobState::Succeeded);
+    play(&mut world, 60, &[]);
+    assert_eq!((sizes(&world).as_str(), jobs(&world).last()), ("0+5", Some(&"web-3-before-2")));
+    assert!(jobs(&world).contains(&"web-3-after-3"), "{:?}", jobs(&world));
+}
+
+#[test]
+fn the_hook_after_runs_once_all_pods_are_there_and_fails_a_complete_rollout() {
+    for action in [None, Some(FailureAction::Continue), Some(FailureAction::Revert)] {
+        let mut world = hooked().that(|it| it.before_hook = None);
+        world.observed.workload.failure_policy = action.and_then(policy);
+        play(&mut world, 20, &[]);
+        assert!(jobs(&world).is_empty(), "what began without a hook runs none");
+        let played = declare(&mut world, "c", 60, &[]);
+        assert_eq!(
+            (jobs(&world), sizes(&world).as_str()),
+            (vec!["web-3-after-1"], "0+3"),
+            "{:?}",
+            played.path
+        );
+        assert_eq!(
+            memory(&world, &named(&world, "c"))["verdict"],
+            serde_json::Value::Null,
+            "it is not good yet"
+        );
+        become_(&mut world, &failed());
+        play(&mut world, 60, &[]);
+        let reverts = action == Some(FailureAction::Revert);
+        assert_eq!(sizes(&world), if reverts { "3+0" } else { "0+3" });
+        let reason = if reverts { "RolledBack" } else { "RolloutFailed" };
+        assert_eq!(says(&world, condition::STALLED), ("True".to_owned(), reason.to_owned()), "{action:?}");
+        request(&mut world, RETRY, "3", 60, &[]);
+        become_(&mut world, &JobState::Succeeded);
+        play(&mut world, 60, &[]);
+        assert_eq!((jobs(&world), new_pods(&world, "c")), (vec!["web-3-after-1", "web-3-after-2"], 3));
+        assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good");
+    }
+}
+
+/// Whatever happens meanwhile, and although nothing else has pods.
+#[test]
+fn a_first_rollout_gets_no_pod_before_its_hook_succeeds() {
+    let mut world = crate::world::ours().that(|it| it.before_hook = job("b"));
+    play(&mut world, 20, &[]);
+    world.observed.workload.paused = true;
+    play(&mut world, 20, &[]);
+    assert_eq!(sizes(&world), "0");
+    world.observed.workload.paused = false;
+    world.observed.workload.replicas = 5;
+    become_(&mut world, &failed());
+    play(&mut world, 60, &[]);
+    assert_eq!((says(&world, condition::STALLED).1.as_str(), sizes(&world).as_str()), ("RolloutFailed", "0"));
+}
+
+/// A rollout is complete only once its hook has passed, and nothing hides that.
+#[test]
+fn a_rollout_with_all_its_pods_waits_for_the_hook_after_it() {
+    let mut world = hooked().that(|it| it.before_hook = None);
+    declare(&mut world, "c", 60, &[]);
+    let rests = ("Unknown".to_owned(), "AwaitingHook".to_owned());
+    assert_eq!((says(&world, condition::PROGRESSING), world.kstatus()), (rests, Kstatus::InProgress));
+    let words = "all pods are updated: it rests until Job web-3-after-1 succeeds (its pod does not run yet)";
+    assert_eq!(why(&world), words);
+    assert_eq!(play(&mut world, 700, &[]).writes, 0, "neither the deadline runs, nor is anything written");
+    become_(&mut world, &JobState::Succeeded);
+    let ended = play(&mut world, 10, &[]).ended;
+    assert_eq!((world.kstatus(), ended.len()), (Kstatus::Current, 1));
+    assert_eq!(says(&world, condition::PROGRESSING).1, "NewReplicaSetAvailable");
+}
+
+/// There is nothing to wait for.
+#[test]
+fn without_replicas_no_hook_runs_until_there_are_some() {
+    let mut world = hooked().that(|it| it.replicas = 0);
+    declare(&mut world, "c", 60, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str(), world.kstatus()), (vec![], "0+0", Kstatus::Current));
+    world.observed.workload.replicas = 2;
+    play(&mut world, 60, &[]);
+    assert_eq!((jobs(&world), new_pods(&world, "c")), (vec!["web-3-before-1"], 0));
+}
+
+#[test]
+fn a_good_revision_that_has_steps_fails_by_its_hooks_too() {
+    let mut world = hooked().that(|it| it.good_skips_steps = false);
+    declare(&mut world, "c", 30, &[]);
+    for state in [JobState::Succeeded, JobState::Succeeded, JobState::Succeeded] {
+        become_(&mut world, &state);
+        play(&mut world, 30, &[]);
+    }
+    declare(&mut world, "b", 30, &[]);
+    become_(&mut world, &failed());
+    play(&mut world, 30, &[]);
+    assert_eq!(says(&world, condition::STALLED).1, "RolloutFailed");
+    assert_eq!((new_pods(&world, "b"), new_pods(&world, "c")), (0, 3));
+}
+
+/// The garbage collector deletes the Job, too.
+#[test]
+fn no_hook_runs_during_the_deletion_of_the_deployment() {
+    let mut world = hooked();
+    declare(&mut world, "c", 30, &[]);
+    become_(&mut world, &JobState::Running);
+    play(&mut world, 5, &[]);
+    world.observed.workload.deleting = true;
+    world.jobs.clear();
+    play(&mut world, 30, &[]);
+    assert!(jobs(&world).is_empty());
+}
