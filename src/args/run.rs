@@ -160,7 +160,7 @@ pub(crate) struct RunArguments {
     /// of a container, and may hold secrets.
     #[arg(long, env = "ROLLWRIGHT_TERMINATION_MESSAGES")]
     pub(crate) termination_messages: bool,
-    /// Run the Jobs of gates and hooks. The operator then needs the rights to create, read, and delete Jobs.
+    /// Run the Jobs of gates, hooks, and deployment processes. The operator then needs the rights to create, read, and delete Jobs.
     #[arg(long, env = "ROLLWRIGHT_JOBS")]
     pub(crate) jobs: bool,
     /// Do not yield to another controller that keeps overwriting the status.

@@ -51,7 +51,7 @@ async fn jobs(world: &World) -> Outcome<Vec<String>> {
     Ok(all.into_iter().map(|job| job.name_any()).collect())
 }
 
-async fn wait_jobs(world: &World, names: &[&str]) -> Outcome {
+pub(crate) async fn wait_jobs(world: &World, names: &[&str]) -> Outcome {
     world
         .wait(&format!("the Jobs {names:?}"), async || {
             let all = jobs(world).await.map_err(|failure| NotYet(failure.0))?;

@@ -38,6 +38,7 @@ mod autoscaling;
 mod blockers;
 mod churn;
 mod command_line;
+mod custom;
 mod deletion;
 mod diagnosis;
 mod disruption;
@@ -105,6 +106,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     rolling_update::SCENARIOS,
     kstatus::SCENARIOS,
     quiet::SCENARIOS,
+    custom::SCENARIOS,
     gates::SCENARIOS,
     steps::SCENARIOS,
     holding::SCENARIOS,

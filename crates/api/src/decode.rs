@@ -5,6 +5,7 @@
 //! cannot mean anything is refused by field.
 
 mod fields;
+mod strategy;
 
 use std::iter;
 
@@ -17,16 +18,17 @@ use plan::selector::{LabelSelector, Requirement};
 use plan::template::Json;
 use plan::{
     Authors, FailureAction, FailurePolicy, Flavour, Map, Pin, Pod, ReplicaSet, SetFailure, SetStatus,
-    Strategy, TemplateSummary, Until, UpdateStep, Workload,
+    TemplateSummary, Workload,
 };
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::authors::{self, authors};
-use crate::{DeploymentSpec, DeploymentStatus, ResumePolicy, SkipStepsFor, StrategyType};
+use crate::{DeploymentSpec, DeploymentStatus, ResumePolicy};
 pub use fields::Rejected;
 use fields::{count, integer, string_map, text};
+pub use strategy::until;
 
 /// Whether missing fields of a Deployment's spec get the defaults of apps/v1 (S1.1–S1.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,10 +115,7 @@ pub fn workload<'a>(
     } else {
         spec.rollback_to.map(|request| request.revision.unwrap_or(0))
     };
-    let limits = spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.as_ref());
-    let limits = limits.filter(|_| flavour.has_status_extras());
-    let hooks = spec.strategy.as_ref().and_then(|strategy| strategy.hooks.as_ref());
-    let hooks = hooks.filter(|_| flavour.has_status_extras());
+    let read = strategy::read(flavour, spec.strategy, defaults);
     Ok(Workload {
         namespace: metadata.namespace,
         name: metadata.name,
@@ -128,12 +127,11 @@ pub fn workload<'a>(
         annotations,
         replicas: spec.replicas.map_or(1, i64::from),
         selector: spec.selector.map(selector),
-        steps: limits.map(steps).unwrap_or_default(),
-        good_skips_steps: limits
-            .is_none_or(|limits| matches!(limits.skip_steps_for, None | Some(SkipStepsFor::GoodRevisions))),
-        before_hook: hooks.and_then(|hooks| hooks.before.as_ref()).map(crate::job::spec),
-        after_hook: hooks.and_then(|hooks| hooks.after.as_ref()).map(crate::job::spec),
-        strategy: strategy(spec.strategy, defaults),
+        steps: read.steps,
+        good_skips_steps: read.good_skips_steps,
+        before_hook: read.before_hook,
+        after_hook: read.after_hook,
+        strategy: read.strategy,
         min_ready_seconds: spec.min_ready_seconds.map_or(0, i64::from),
         revision_history_limit: limited(spec.revision_history_limit, 10),
         progress_deadline_seconds: limited(spec.progress_deadline_seconds, 600),
@@ -251,46 +249,6 @@ fn selector(selector: meta::LabelSelector) -> LabelSelector {
         match_labels: selector.match_labels.unwrap_or_default(),
         match_expressions: terms.map(term).collect(),
     }
-}
-
-fn strategy(strategy: Option<crate::Strategy>, defaults: Defaults) -> Strategy {
-    let strategy = strategy.unwrap_or_default();
-    match (strategy.kind.unwrap_or(StrategyType::Unset), defaults) {
-        (StrategyType::RollingUpdate, _) | (StrategyType::Unset, Defaults::Apply) => {
-            let limits = strategy.rolling_update.unwrap_or_default();
-            let share = |share: Option<IntOrString>| match share {
-                Some(IntOrString::Int(number)) => Some(IntOrPercent::Int(number.into())),
-                Some(IntOrString::String(text)) => Some(IntOrPercent::Text(text)),
-                None => (defaults == Defaults::Apply).then(|| IntOrPercent::Text("25%".to_owned())),
-            };
-            Strategy::RollingUpdate {
-                max_surge: share(limits.max_surge),
-                max_unavailable: share(limits.max_unavailable),
-            }
-        }
-        (StrategyType::Recreate, _) => Strategy::Recreate,
-        (other, _) => Strategy::Unknown(other.to_string()),
-    }
-}
-
-/// What a step waits for, once it is reached. Where a word is newer, the rollout waits for somebody.
-pub fn until(step: &crate::UpdateStep) -> impl Iterator<Item = Until> {
-    let seconds = step.wait_seconds.map(|seconds| Until::Seconds(seconds.into()));
-    let gate = step.gate.as_ref().map(|_| Until::Gate);
-    step.approval.as_ref().map(|_| Until::Promoted).into_iter().chain(seconds).chain(gate)
-}
-
-/// The steps of rollouts.
-fn steps(limits: &crate::RollingUpdate) -> Vec<UpdateStep> {
-    let step = |step: &crate::UpdateStep| UpdateStep {
-        updated: match &step.updated {
-            IntOrString::Int(number) => IntOrPercent::Int((*number).into()),
-            IntOrString::String(text) => IntOrPercent::Text(text.clone()),
-        },
-        until: until(step).collect(),
-        gate: step.gate.as_ref().map(crate::job::spec),
-    };
-    limits.steps.iter().flatten().map(step).collect()
 }
 
 /// Decodes a ReplicaSet.

@@ -252,16 +252,19 @@ pub fn without_failure_policy() -> Value {
     json!({ "failurePolicy": null })
 }
 
-/// Lets the spec of a copy begin paused, without a rollback that was asked of the original. The other API has no pin,
-/// no failure policy, no steps, and no hooks.
+/// Lets the spec of a copy begin paused, without a rollback that was asked of the original. The other API has neither a
+/// pin, nor policies, steps, hooks, or a deployment process.
 pub fn begin_paused(spec: &mut Map<String, Value>) {
     spec.insert("paused".to_owned(), true.into());
-    spec.remove("rollbackTo");
-    spec.remove("pin");
-    spec.remove("failurePolicy");
+    for field in ["rollbackTo", "pin", "failurePolicy", "resumePolicy"] {
+        spec.remove(field);
+    }
     let strategy = spec.get_mut("strategy").and_then(Value::as_object_mut);
     let limits = strategy.and_then(|strategy| {
         strategy.remove("hooks");
+        if strategy.remove("custom").is_some() {
+            strategy.insert("type".to_owned(), "RollingUpdate".into());
+        }
         strategy.get_mut("rollingUpdate")
     });
     if let Some(limits) = limits.and_then(Value::as_object_mut) {

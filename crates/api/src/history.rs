@@ -108,6 +108,7 @@ impl From<&Record> for Rollout {
             steps: record.steps,
             updated: record.updated,
             target_pods: record.target_pods,
+            allowed: record.allowed.clone(),
             rest_start_time: record.rest_start_time.map(Time),
             promotions: (!record.promotions.is_empty())
                 .then(|| record.promotions.iter().cloned().map(Into::into).collect()),
@@ -146,6 +147,7 @@ impl From<Rollout> for Record {
             steps: stored.steps,
             updated: stored.updated,
             target_pods: stored.target_pods,
+            allowed: stored.allowed,
             rest_start_time: stored.rest_start_time.map(|time| time.0),
             promotions: stored.promotions.into_iter().flatten().map(Into::into).collect(),
             end: None,

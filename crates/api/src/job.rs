@@ -4,9 +4,9 @@ use plan::{Checkpoint, Job, JobSpec, JobState, NewJob, Workload};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::RequiredJob;
 use crate::decode::Parts;
 use crate::encode::raw;
+use crate::jobs::{Custom, JobOf, RequiredJob};
 
 /// Annotation of a Job with the Deployment that it belongs to.
 pub const DEPLOYMENT: &str = "rollwright.dev/deployment";
@@ -16,6 +16,12 @@ const TEMPLATE: &str = "rollwright.dev/template";
 const TIME_TO_LIVE: i64 = 3600;
 /// How long its pod may run, if the spec does not state it.
 const TIMEOUT_SECONDS: i32 = 600;
+/// The same of a deployment process.
+const PROCESS_SECONDS: i32 = 3600;
+/// How often the process is made again that a signal ended, or an eviction, or the loss of its node (CU-5).
+const PROCESS_AGAIN: i64 = 3;
+/// Exit codes of a container that a signal ended, so that somebody else did.
+const SIGNALS: [i64; 11] = [129, 130, 131, 132, 133, 134, 135, 136, 137, 139, 143];
 
 /// What the planner knows of a Job of the spec.
 #[must_use]
@@ -30,6 +36,7 @@ pub fn path(at: Checkpoint) -> String {
     match at {
         Checkpoint::Before => "spec.strategy.hooks.before.job".to_owned(),
         Checkpoint::Step(step) => format!("spec.strategy.rollingUpdate.steps[{step}].gate.job"),
+        Checkpoint::Process => "spec.strategy.custom".to_owned(),
         Checkpoint::After => "spec.strategy.hooks.after.job".to_owned(),
     }
 }
@@ -40,9 +47,39 @@ pub fn of(spec: &Value, at: Checkpoint) -> Option<RequiredJob> {
     let path = match at {
         Checkpoint::Before => "/strategy/hooks/before".to_owned(),
         Checkpoint::Step(step) => format!("/strategy/rollingUpdate/steps/{step}/gate"),
+        Checkpoint::Process => {
+            let custom: Custom = serde_json::from_value(spec.pointer("/strategy/custom")?.clone()).ok()?;
+            return Some(process(&custom));
+        }
         Checkpoint::After => "/strategy/hooks/after".to_owned(),
     };
     serde_json::from_value(spec.pointer(&path)?.clone()).ok()
+}
+
+/// The Job of a deployment process (CU-1).
+#[must_use]
+pub fn process(custom: &Custom) -> RequiredJob {
+    let Custom { image, command, args, env, service_account_name, resources, timeout_seconds } = custom;
+    let container = members([
+        ("name", "process".into()),
+        ("image", image.as_str().into()),
+        ("command", command.clone().into()),
+        ("args", args.clone().into()),
+        ("env", env.clone().into()),
+        ("resources", resources.clone().into()),
+    ]);
+    let spec = members([
+        ("serviceAccountName", service_account_name.as_deref().into()),
+        ("restartPolicy", "Never".into()),
+        ("containers", json!([container])),
+    ]);
+    let template = json!({ "spec": spec });
+    RequiredJob { job: JobOf { template }, timeout_seconds: Some(timeout_seconds.unwrap_or(PROCESS_SECONDS)) }
+}
+
+fn members<const N: usize>(all: [(&str, Value); N]) -> Value {
+    let known = all.into_iter().filter(|(_, value)| !value.is_null());
+    known.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Whether the pods of a template would count as those of the Deployment (GA-5).
@@ -62,13 +99,13 @@ pub fn body(workload: &Workload, new: &NewJob, job: RequiredJob) -> Box<RawValue
     });
     let own = [("name", new.name.as_str().into()), ("ownerReferences", json!([owner]))];
     let metadata = metadata(workload, &job, own);
-    whole(&metadata, job, &new.environment)
+    whole(&metadata, new.at, job, &new.environment)
 }
 
 /// The Job of a dry run: with a name of its own, so that no Job is an obstacle.
 #[must_use]
-pub fn dry_run_body(workload: &Workload, job: RequiredJob) -> Box<RawValue> {
-    whole(&metadata(workload, &job, [("generateName", "rollwright-dry-run-".into())]), job, &[])
+pub fn dry_run_body(workload: &Workload, at: Checkpoint, job: RequiredJob) -> Box<RawValue> {
+    whole(&metadata(workload, &job, [("generateName", "rollwright-dry-run-".into())]), at, job, &[])
 }
 
 fn metadata<const N: usize>(workload: &Workload, job: &RequiredJob, own: [(&str, Value); N]) -> Value {
@@ -80,7 +117,12 @@ fn metadata<const N: usize>(workload: &Workload, job: &RequiredJob, own: [(&str,
     all.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn whole(metadata: &Value, job: RequiredJob, environment: &[(&str, String)]) -> Box<RawValue> {
+fn whole(
+    metadata: &Value,
+    at: Checkpoint,
+    job: RequiredJob,
+    environment: &[(&str, String)],
+) -> Box<RawValue> {
     let mut template = job.job.template;
     if let Some(spec) = template.get_mut("spec").and_then(Value::as_object_mut) {
         spec.entry("restartPolicy").or_insert_with(|| "Never".into());
@@ -97,18 +139,19 @@ fn whole(metadata: &Value, job: RequiredJob, environment: &[(&str, String)]) -> 
             }
         }
     }
-    raw(&json!({
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": metadata,
-        "spec": {
-            "parallelism": 1,
-            "completions": 1,
-            "backoffLimit": 0,
-            "ttlSecondsAfterFinished": TIME_TO_LIVE,
-            "template": template,
-        },
-    }))
+    // The Job controller makes a process again, unless that ended by itself.
+    let is_ended = json!({ "operator": "NotIn", "values": SIGNALS });
+    let policy = json!({ "rules": [{ "action": "FailJob", "onExitCodes": is_ended }] });
+    let is_process = at == Checkpoint::Process;
+    let spec = members([
+        ("parallelism", 1.into()),
+        ("completions", 1.into()),
+        ("backoffLimit", if is_process { PROCESS_AGAIN } else { 0 }.into()),
+        ("podFailurePolicy", is_process.then_some(policy).into()),
+        ("ttlSecondsAfterFinished", TIME_TO_LIVE.into()),
+        ("template", template),
+    ]);
+    raw(&json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec }))
 }
 
 /// A Job as it is read. Why it failed, or its pod does not run, stands with its pod.
@@ -144,7 +187,6 @@ pub fn read<'a>(object: impl Into<Parts<'a>>) -> Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::JobOf;
 
     #[test]
     fn a_job_is_as_far_as_its_conditions_and_its_ready_pod_show() {
@@ -176,7 +218,7 @@ mod tests {
             "containers": [{ "name": "app", "image": "b", "env": [{ "name": "ROLLWRIGHT_STEP", "value": "mine" }] }],
         } });
         let job = RequiredJob { job: JobOf { template }, timeout_seconds: None };
-        let body = whole(&json!({}), job, &[("ROLLWRIGHT_STEP", "2".to_owned())]);
+        let body = whole(&json!({}), Checkpoint::Before, job, &[("ROLLWRIGHT_STEP", "2".to_owned())]);
         let body: Value = serde_json::from_str(body.get()).unwrap();
         let names = |path: &str| body.pointer(path).unwrap().as_array().unwrap().len();
         assert_eq!(names("/spec/template/spec/initContainers/0/env"), 1);

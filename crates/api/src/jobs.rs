@@ -2,7 +2,7 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::numbers::INT32_MAX;
 
@@ -45,6 +45,49 @@ pub struct JobOf {
     /// ROLLWRIGHT_REVISION, ROLLWRIGHT_POD_TEMPLATE_HASH, ROLLWRIGHT_STEP, ROLLWRIGHT_UPDATED, and ROLLWRIGHT_REPLICAS.
     #[schemars(schema_with = "opaque")]
     pub template: Value,
+}
+
+/// A deployment process: a pod that decides how far a rollout goes, and when.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "")]
+pub struct Custom {
+    /// Image of its container. Example: registry.k8s.io/kubectl:v1.36.0.
+    #[schemars(length(min = 1))]
+    pub image: String,
+
+    /// Command of its container. If absent, that of the image runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+
+    /// Arguments of its command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Vec<String>>,
+
+    /// Environment variables of its container, as in a pod template. It also gets those of a gate, and ROLLWRIGHT_JOB.
+    #[schemars(schema_with = "all_opaque")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env: Option<Vec<Value>>,
+
+    /// ServiceAccount with the right to patch this Deployment. Default: that of pods without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_account_name: Option<String>,
+
+    /// Resources of its container, as in a pod template.
+    #[schemars(schema_with = "opaque")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Value>,
+
+    /// Seconds for which the process may run before it counts as failed. The time begins when its pod is ready.
+    /// Default: 3600.
+    #[schemars(range(min = 1, max = INT32_MAX))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<i32>,
+}
+
+fn all_opaque(_: &mut SchemaGenerator) -> Schema {
+    let item = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    json_schema!({ "type": "array", "items": item })
 }
 
 /// The server checks the template when it is asked for the Job.

@@ -45,21 +45,20 @@ mod state;
 mod status;
 mod steps;
 mod stored;
+mod strategy;
 mod target;
 mod words;
 
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
-pub use jobs::{Hooks, JobOf, RequiredJob};
+pub use jobs::{Custom, Hooks, JobOf, RequiredJob};
 pub use memory::Memory;
 pub use resume::ResumePolicy;
 pub use rollback::RollbackTo;
 pub use rollout::{Author, LastScale, Promotion, Rollout};
-pub use spec::{
-    Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate,
-    RollingUpdate, Strategy, StrategyType,
-};
+pub use spec::{Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate};
 #[cfg(feature = "planner")]
 pub use state::state;
 pub use status::{Condition, ConditionStatus, DeploymentStatus, Display, Rollback, RollbackResult};
 pub use steps::{SkipStepsFor, StepApproval, UpdateStep};
+pub use strategy::{RollingUpdate, Strategy, StrategyType};
 pub use target::{Fallback, Target};

@@ -87,6 +87,11 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_pods: Option<i64>,
 
+    /// Number of pods, or percentage of replicas, that the deployment process lets the rollout update; absent without
+    /// spec.strategy.custom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<String>,
+
     /// Time at which the wait at the step last began; absent before the step is reached.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub rest_start_time: Option<Time>,

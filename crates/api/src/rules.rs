@@ -165,6 +165,24 @@ pub(crate) fn recreate_has_no_limits() -> Rule {
     )
 }
 
+/// CU-1.
+pub(crate) fn custom_has_a_process() -> Rule {
+    rule_at(
+        ".custom",
+        "(has(self.type) && self.type == 'Custom') == has(self.custom)",
+        "must be set if, and only if, spec.strategy.type is Custom: set custom.image, or remove custom",
+    )
+}
+
+/// CU-1: the process decides.
+pub(crate) fn custom_has_no_steps() -> Rule {
+    rule_at(
+        ".rollingUpdate",
+        "!(has(self.custom) && has(self.rollingUpdate) && has(self.rollingUpdate.steps))",
+        "may have no steps when spec.strategy.type is Custom: remove steps, or use RollingUpdate",
+    )
+}
+
 /// S1.26: a percentage of maxSurge has no upper bound.
 pub(crate) fn max_surge() -> Rule {
     rule(

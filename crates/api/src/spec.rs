@@ -4,7 +4,6 @@
 #![expect(unreachable_pub, reason = "kube's derive copies the structs into functions")]
 
 use std::borrow::Cow;
-use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -13,20 +12,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::jobs::Hooks;
 use crate::numbers::{INT32_MAX, Share};
 use crate::resume::ResumePolicy;
 use crate::rollback::RollbackTo;
 use crate::rules;
 use crate::selector::Selector;
 use crate::status::DeploymentStatus;
-use crate::steps::{SkipStepsFor, UpdateStep};
+use crate::strategy::Strategy;
 use crate::words;
 
 /// A day.
 const MAX_BAKE_SECONDS: i32 = 86_400;
-/// What an author can still survey.
-const MAX_STEPS: usize = 20;
 /// More pods than one cluster can run, with an order of magnitude to spare.
 const MAX_REPLICAS: i32 = 1_000_000;
 
@@ -220,83 +216,6 @@ impl JsonSchema for PodTemplate {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
     }
-}
-
-/// How new pods replace old ones.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
-#[serde(rename_all = "camelCase")]
-#[x_kube(crates(kube_core = "::kube_core"), validation = rules::recreate_has_no_limits())]
-pub struct Strategy {
-    /// RollingUpdate replaces pods gradually, within the limits of rollingUpdate. Recreate stops all old pods before it
-    /// starts new ones. An empty text means the default. Default: RollingUpdate.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<StrategyType>,
-
-    /// Limits and steps of a RollingUpdate; refused with Recreate. Example: {maxSurge: 1, maxUnavailable: 0}.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rolling_update: Option<RollingUpdate>,
-
-    /// Jobs that have to succeed before the first pod of each revision is created, and once its rollout is complete. A
-    /// rollback, a pin, and a good revision that skips steps run none. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hooks: Option<Hooks>,
-}
-
-/// `spec.strategy.type`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-// This description would take the place of the field's.
-#[schemars(description = "", transform = words::known)]
-pub enum StrategyType {
-    /// As absent: RollingUpdate, as in apps/v1 (S1.4).
-    #[serde(rename = "")]
-    Unset,
-    /// Start new pods while stopping old ones.
-    RollingUpdate,
-    /// Stop all old pods before starting the first new one.
-    Recreate,
-    /// A type of a newer version of the API.
-    #[serde(untagged)]
-    Other(String),
-}
-
-impl fmt::Display for StrategyType {
-    /// As in JSON.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-/// Limits of a RollingUpdate.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
-#[serde(rename_all = "camelCase")]
-#[x_kube(crates(kube_core = "::kube_core"), validation = rules::limits_are_not_both_zero())]
-pub struct RollingUpdate {
-    /// Maximum number of pods above replicas during a rollout: a number, or a percentage of replicas,
-    /// rounded up. Default: 25%. Example: 1.
-    #[schemars(with = "Option<Share>")]
-    #[x_kube(validation = rules::max_surge())]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_surge: Option<IntOrString>,
-
-    /// Maximum number of unavailable pods during a rollout: a number, or a percentage of replicas,
-    /// rounded down. Default: 25%. Example: 0.
-    #[schemars(with = "Option<Share>")]
-    #[x_kube(validation = rules::max_unavailable())]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_unavailable: Option<IntOrString>,
-
-    /// Numbers of pods of the new template at which a rollout waits until these pods are available, waitSeconds have
-    /// passed, and approval is given. A last step of 100% is implied, and a first rollout has no steps. maxSurge and
-    /// maxUnavailable hold at all steps. Default: none. Example: [{updated: 1, approval: Required}, {updated: 50%}].
-    #[schemars(length(max = MAX_STEPS))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<Vec<UpdateStep>>,
-
-    /// Which revisions roll out without steps. GoodRevisions: those that were complete and available for
-    /// failurePolicy.bakeSeconds. Nothing: none, except for a good revision while no other good one has pods. Default:
-    /// GoodRevisions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub skip_steps_for: Option<SkipStepsFor>,
 }
 
 /// The ReplicaSet that runs, whatever the template is.

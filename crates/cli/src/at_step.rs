@@ -21,6 +21,8 @@ pub(crate) struct AtStep {
     pub(crate) steps: i64,
     /// Pods of the new template that the step asks for.
     pub(crate) target_pods: i64,
+    /// What a deployment process allows.
+    pub(crate) allowed: Option<String>,
     pub(crate) rest: Option<Rest>,
 }
 
@@ -45,7 +47,13 @@ impl AtStep {
             None => until(spec, step),
         };
         let rest = words(status).map(|words| Rest { words, since, until });
-        Some(Self { step, steps, target_pods: rollout.target_pods.unwrap_or(0), rest })
+        Some(Self {
+            step,
+            steps,
+            target_pods: rollout.target_pods.unwrap_or(0),
+            allowed: rollout.allowed.clone(),
+            rest,
+        })
     }
 
     /// Counted from 0.
@@ -62,6 +70,7 @@ impl AtStep {
             "step": self.step,
             "steps": self.steps,
             "targetPods": self.target_pods,
+            "allowed": self.allowed,
             "restStartTime": start,
             "restEndTime": end,
         })
@@ -76,7 +85,7 @@ impl Rest {
 
     /// Whether a Job has to succeed, or failed (GA-8).
     pub(crate) fn awaits_gate(&self) -> bool {
-        self.until.contains(&Until::Gate)
+        self.until.iter().any(|until| matches!(until, Until::Gate | Until::Process))
     }
 
     /// Whether it ends by itself: by a time, or by a Job.
@@ -118,6 +127,9 @@ fn until(spec: &DeploymentSpec, step: i64) -> Vec<Until> {
     if spec.replicas == Some(0) {
         return vec![Until::Replicas];
     }
+    if spec.strategy.as_ref().is_some_and(|strategy| strategy.custom.is_some()) {
+        return vec![Until::Process];
+    }
     let limits = spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.as_ref());
     let mut steps = limits.and_then(|limits| limits.steps.as_deref()).unwrap_or_default().iter();
     let listed = usize::try_from(step.saturating_sub(1)).ok().and_then(|index| steps.nth(index));
@@ -127,6 +139,10 @@ fn until(spec: &DeploymentSpec, step: i64) -> Vec<Until> {
 /// How many pods each step before the end of the rollout updates, for the marks of a bar.
 pub(crate) fn marks(deployment: &Deployment) -> Vec<i64> {
     let Ok(workload) = deployment.workload() else { return Vec::new() };
+    // What a process will ask for, nobody knows.
+    if workload.is_custom() {
+        return Vec::new();
+    }
     workload.step_sizes().into_iter().filter(|pods| *pods < workload.replicas).collect()
 }
 
@@ -154,7 +170,7 @@ mod tests {
         assert_eq!(rest.left(at("12:05:51")), " (4m10s left)");
         assert_eq!(rest.left(at("12:10:01")), "", "the operator has yet to go on");
         let document = rollout.at_step.as_ref().map(AtStep::document).unwrap();
-        let expected = json!({"step": 2, "steps": 4, "targetPods": 1, "restStartTime": "2026-04-01T12:00:00Z",
+        let expected = json!({"step": 2, "steps": 4, "targetPods": 1, "allowed": null, "restStartTime": "2026-04-01T12:00:00Z",
                               "restEndTime": "2026-04-01T12:10:01Z"});
         assert_eq!(document, expected);
     }

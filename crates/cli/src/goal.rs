@@ -34,6 +34,9 @@ impl Goal {
     /// In words.
     pub(crate) fn place(&self, workload: &Workload) -> String {
         let end = all(workload).step;
+        if workload.is_custom() && self.step < end {
+            return format!("{} of its pods", self.name);
+        }
         match workload.steps.get(self.step).filter(|_| self.step < end) {
             Some(listed) => format!("step {} of {} ({})", self.step + 1, end + 1, listed.updated),
             None => "all pods".to_owned(),
@@ -45,7 +48,7 @@ impl Goal {
         let text = || IntOrPercent::Text(self.name.clone());
         let named = self.name.parse().map_or_else(|_| text(), IntOrPercent::Int);
         let pods = named.of(workload.replicas, Round::Up).ok().filter(|pods| {
-            let is_listed = workload.steps.iter().any(|step| step.updated == named);
+            let is_listed = workload.steps.iter().any(|step| step.updated == named) || workload.is_custom();
             !is_listed && workload.step_sizes().get(self.step) != Some(pods)
         });
         pods.map_or_else(String::new, |pods| {

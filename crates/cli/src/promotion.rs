@@ -54,7 +54,7 @@ pub(crate) fn promote(
     }
     let goal = goal(deployment, &workload, to, &at)?;
     let between = goal.between(&workload);
-    if goal.step == at.index() {
+    if goal.step == at.index() && !workload.is_custom() {
         return Ok(Promotion::Nothing(format!("is at step {} of {} already{between}", at.step, at.steps)));
     }
     // The time makes it another request than one before a retry.

@@ -221,8 +221,9 @@ fn stands(
     let Counts { desired, current, updated, available, .. } = counts;
     let left = if updated < desired {
         let step = at_step.filter(|at| at.target_pods < desired);
-        let step = step.map_or_else(String::new, |at| {
-            format!(", {} at step {} of {}", at.target_pods, at.step, at.steps)
+        let step = step.map_or_else(String::new, |at| match &at.allowed {
+            Some(allowed) => format!(", {allowed} allowed"),
+            None => format!(", {} at step {} of {}", at.target_pods, at.step, at.steps),
         });
         format!("{updated} out of {desired} new replicas have been updated{step}")
     } else if current > updated {

@@ -11,6 +11,7 @@ pub(crate) mod judge;
 pub(crate) mod kept;
 pub(crate) mod marks;
 pub(crate) mod memory;
+pub(crate) mod process;
 pub(crate) mod requests;
 pub(crate) mod situation;
 pub(crate) mod stage;

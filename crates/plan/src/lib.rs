@@ -56,6 +56,7 @@ pub use report::rollout::{Transition, transitions};
 
 use jiff::Timestamp;
 
+use course::process::allowed;
 use course::situation::Situation;
 use course::view::View;
 use course::{Hold, course};
@@ -96,7 +97,9 @@ impl Observed {
         }
         // A template about which the server has to be asked is new, as far as is known.
         let Ok(sets) = identify(self) else { return true };
-        let course = course(View { observed: self, sets: &sets, now });
+        let view = View { observed: self, sets: &sets, now };
+        let allowed = allowed(view);
+        let course = course(View { observed: allowed.as_ref().unwrap_or(self), ..view });
         matches!(course.situation, Situation::Declared(_)) && course.hold != Some(Hold::Restart)
     }
 }
@@ -108,6 +111,8 @@ impl Observed {
 fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let sets = identify(observed)?;
     let view = View { observed, sets: &sets, now };
+    let allowed = allowed(view);
+    let view = View { observed: allowed.as_ref().unwrap_or(observed), ..view };
     let course = course(view);
     if let Some(ask) = &course.jobs.ask {
         return Err(ask.clone().into());

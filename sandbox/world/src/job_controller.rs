@@ -3,7 +3,8 @@
 //!
 //! Its driver shows it the changes. Before it acts, it reads each object again. As upstream, pods carry a finalizer
 //! until they are counted, so that none is counted twice or missed. Suspended and indexed Jobs are not here, nor are
-//! policies of failure, success, and replacement; and no pod is deleted because `parallelism` has shrunk.
+//! policies of success and replacement, or of failure by conditions of pods; and no pod is deleted because
+//! `parallelism` has shrunk.
 
 mod status;
 

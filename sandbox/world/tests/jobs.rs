@@ -122,6 +122,20 @@ fn a_job_fails_when_its_pods_have_failed_too_often() {
     }
 }
 
+#[test]
+fn a_rule_for_exit_codes_fails_a_job_before_its_limit() {
+    for (code, pods_expected, reason) in [("1", 1, "PodFailurePolicy"), ("137", 4, "BackoffLimitExceeded")] {
+        let mut cluster = cluster();
+        let rules =
+            json!([{"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [137, 143]}}]);
+        let spec = json!({"backoffLimit": 3, "podFailurePolicy": {"rules": rules}});
+        job(&mut cluster, &spec, &json!({EXIT_CODE: code, ENDS_AFTER_MS: "1000"}));
+        after(&mut cluster, 600_000);
+        assert_eq!(conditions(&cluster), ends("FailureTarget", "Failed", reason), "{code}");
+        assert_eq!(pods(&cluster).len(), pods_expected, "{code}");
+    }
+}
+
 /// Its pod cannot start, runs for ever, or is started again and again.
 #[test]
 fn a_job_whose_pod_does_not_end_waits_until_its_deadline() {

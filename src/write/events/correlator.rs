@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 use plan::{EventKind, Flavour};
 
-use super::{Recorded, event_name};
+use super::{About, Recorded, event_name};
 
 /// From this many different messages on, messages of one reason are merged.
 const SIMILAR_MAX: usize = 10;
@@ -23,7 +23,7 @@ const REMEMBERED_MAX: usize = 4096;
 pub(crate) struct Correlator {
     similar: HashMap<Group, Similar>,
     written: HashMap<(Group, String), Written>,
-    budgets: HashMap<(Flavour, String), Budget>,
+    budgets: HashMap<(Flavour, String, EventKind), Budget>,
 }
 
 /// What to do with an event.
@@ -109,8 +109,10 @@ impl Correlator {
 
     fn draw(&mut self, recorded: &Recorded, now: Timestamp) -> bool {
         let full = || Budget { tokens: BURST, at: now };
-        let budget =
-            self.budgets.entry((recorded.about.flavour, recorded.about.uid.clone())).or_insert_with(full);
+        let About { flavour, uid, .. } = &recorded.about;
+        // On rollwright.dev, the many steps of a rollout take nothing from its failure.
+        let kind = if flavour.is_custom_resource() { recorded.event.kind } else { EventKind::Normal };
+        let budget = self.budgets.entry((*flavour, uid.clone(), kind)).or_insert_with(full);
         let gained = now.duration_since(budget.at).as_secs_f64() / REFILL_SECONDS;
         budget.tokens = (budget.tokens + gained).min(BURST);
         budget.at = now;

@@ -187,23 +187,39 @@ pub(crate) fn warnings(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
     warnings
 }
 
-/// What decides nothing now, and goes: a pin, a failure policy, and steps.
+/// What decides nothing now, and goes, since apps/v1 does not have it.
 fn lost(facts: &Facts, source: &Deployment) -> Vec<String> {
     if diverged(facts, source).is_some() {
         return Vec::new();
     }
     let spec = source.spec();
     let (name, version) = (source.full_name(), facts.to.api_version());
-    let pin = spec.pin.map(|_| format!("spec.pin of {name} is left out, since {version} has no pin"));
-    let policy = spec
-        .failure_policy
-        .map(|_| format!("spec.failurePolicy of {name} is left out, since {version} has no failure policy"));
-    let limits = spec.strategy.and_then(|strategy| strategy.rolling_update);
-    let steps = limits.and_then(|limits| limits.steps).filter(|steps| !steps.is_empty());
-    let steps = steps.map(|_| {
-        format!("spec.strategy.rollingUpdate.steps of {name} is left out, since {version} has no steps")
-    });
-    pin.into_iter().chain(policy).chain(steps).collect()
+    let strategy = spec.strategy.unwrap_or_default();
+    let steps = strategy.rolling_update.and_then(|limits| limits.steps).filter(|steps| !steps.is_empty());
+    let all = [
+        (spec.pin.is_some(), format!("spec.pin of {name} is left out, since {version} has no pin")),
+        (
+            spec.failure_policy.is_some(),
+            format!("spec.failurePolicy of {name} is left out, since {version} has no failure policy"),
+        ),
+        (
+            spec.resume_policy.is_some(),
+            format!("spec.resumePolicy of {name} is left out, since {version} has no resume policy"),
+        ),
+        (
+            steps.is_some(),
+            format!("spec.strategy.rollingUpdate.steps of {name} is left out, since {version} has no steps"),
+        ),
+        (
+            strategy.hooks.is_some(),
+            format!("spec.strategy.hooks of {name} is left out, since {version} has no hooks"),
+        ),
+        (
+            strategy.custom.is_some(),
+            format!("spec.strategy.custom of {name} is left out, since {version} has only RollingUpdate"),
+        ),
+    ];
+    all.into_iter().filter(|(is_set, _)| *is_set).map(|(_, words)| words).collect()
 }
 
 /// A ReplicaSet that the selector finds and that neither of the two nor a sibling controls.

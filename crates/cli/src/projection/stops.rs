@@ -25,6 +25,7 @@ impl fmt::Display for Stop {
         self.until.iter().try_for_each(|until| match until {
             Until::Promoted => f.write_str(", until promoted"),
             Until::Gate => f.write_str(", until its gate passes"),
+            Until::Process => f.write_str(", until its deployment process allows more"),
             Until::Seconds(seconds) => write!(f, ", for {seconds} s"),
             Until::Replicas => Ok(()),
         })
@@ -38,6 +39,7 @@ impl Stop {
             Until::Promoted => Some(("approval".to_owned(), "Required".into())),
             Until::Seconds(seconds) => Some(("waitSeconds".to_owned(), (*seconds).into())),
             Until::Gate => Some(("gate".to_owned(), true.into())),
+            Until::Process => Some(("process".to_owned(), true.into())),
             Until::Replicas => None,
         };
         let numbers = [("step".to_owned(), self.step.into()), ("steps".to_owned(), self.steps.into())];

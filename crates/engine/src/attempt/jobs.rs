@@ -77,7 +77,7 @@ impl<P: Port> Attempt<'_, P> {
                 return refused(ALIKE);
             }
             let (kind, namespace) = (Kind::Job, self.key.namespace.clone());
-            let object = job::dry_run_body(workload, required);
+            let object = job::dry_run_body(workload, at, required);
             match self.send(Request::Create { kind, namespace, object, is_dry_run: true }, Cause::Look).await
             {
                 Ok(_) => {}

@@ -151,6 +151,7 @@ packed!(Record {
     steps,
     updated,
     target_pods,
+    allowed,
     rest_start_time,
     promotions,
     end,
@@ -250,6 +251,7 @@ impl Pack for Until {
             Self::Promoted => out.push(0),
             Self::Replicas => out.push(1),
             Self::Gate => out.push(3),
+            Self::Process => out.push(4),
             Self::Seconds(seconds) => {
                 out.push(2);
                 seconds.pack(out);
@@ -262,6 +264,7 @@ impl Pack for Until {
             0 => Self::Promoted,
             1 => Self::Replicas,
             3 => Self::Gate,
+            4 => Self::Process,
             _ => Self::Seconds(i64::unpack(from)),
         }
     }

@@ -14,7 +14,7 @@ use crate::course::stage::{Rollout, Stage, Wait};
 use crate::course::view::View;
 use crate::model::action::Event;
 use crate::model::conditions::whole_seconds;
-use crate::model::keys::{DESIRED_REPLICAS, PROMOTE, condition, reason};
+use crate::model::keys::{DESIRED_REPLICAS, PROMOTE, ROLLOUT, condition, reason};
 use crate::model::position::{Fresh, Position, Rest, Walk};
 use crate::model::record::Promotion;
 use crate::model::revision;
@@ -37,7 +37,10 @@ pub(crate) struct Advanced {
 
 /// Where the rollout is, and how far it advances.
 pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation, is_held: bool) -> Advanced {
-    let Some(rollout) = Rollout::new(view, judgment) else { return Advanced::default() };
+    let Some(rollout) = Rollout::new(view, judgment) else {
+        let memory = forgotten(view, judgment).filter(|_| situation.is_declared());
+        return Advanced { memory, ..Advanced::default() };
+    };
     let View { sets, .. } = view;
     let (good_skips_steps, runs) = (rollout.workload.good_skips_steps, situation.is_declared());
     let is_proven = sets.declared.is_some_and(|index| judgment.of(index) == Proof::Good);
@@ -61,6 +64,18 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
     rollout.gone_on(position, &stored, is_held || matches!(situation, Situation::Failed { .. }))
 }
 
+/// What is left to remember without steps: those that come later find the revision where it is then.
+fn forgotten(view: View<'_>, judgment: &Judgment) -> Option<Box<(Memory, Vec<Event>)>> {
+    let workload = view.workload();
+    let is_asked = workload.steps.is_empty() && view.observed.flavour.has_safeguards() && !workload.deleting;
+    let (_, set) = view.begun().filter(|_| is_asked && !judgment.ruling.is_failure())?;
+    // To read all of it costs more.
+    set.annotations.get(ROLLOUT).filter(|text| text.contains("\"steps\""))?;
+    let stored = judgment.ruling.memory.as_deref().cloned().unwrap_or_else(|| Memory::known(set));
+    let is_ahead = stored.walk.as_ref()?.position()?.step.is_some();
+    is_ahead.then(|| Box::new((Memory { walk: None, ..stored }, Vec::new())))
+}
+
 impl Advanced {
     /// Where the declared revision is by its memory alone: what a newer operator left stops it there (SP-10).
     pub(crate) fn remembered(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Self {
@@ -79,7 +94,9 @@ impl<'a> Rollout<'a> {
         advance.go_on(is_held);
         let Advance { position, memory, events, .. } = advance;
         let memory = Memory { walk: Some(Walk::At(position.clone())), ..memory };
-        let gate = position.rest.map(|_| self.step(&position)).filter(|step| self.awaits_gate(*step));
+        // A process begins with its rollout (CU-1).
+        let is_due = position.rest.is_some() || self.steps.is_custom();
+        let gate = is_due.then(|| self.step(&position)).filter(|step| self.awaits_gate(*step));
         let advanced = self.at_stage(&position, (memory != *stored).then(|| Box::new((memory, events))));
         Advanced { gate, ..advanced }
     }
@@ -103,7 +120,8 @@ impl<'a> Rollout<'a> {
     /// (SP-4), or somebody has promoted it already. The operator does not repeat a request that it handled before a
     /// retry.
     fn begin(&self, revision: i64) -> Fresh {
-        let promote = asked(self.workload, PROMOTE, revision).filter(|_| !self.judgment.ruling.is_retried);
+        let is_heard = !self.judgment.ruling.is_retried && !self.steps.is_custom();
+        let promote = asked(self.workload, PROMOTE, revision).filter(|_| is_heard);
         // GA-8: one that skips a gate is left to the next reconcile, which refuses it, or knows that no gate counts.
         let is_gated =
             |to: usize| (0..to).any(|step| self.steps.get(step).is_some_and(|of| of.gate.is_some()));
@@ -124,7 +142,8 @@ impl<'a> Rollout<'a> {
         let index = self.view.sets.declared.filter(|_| self.judgment.ruling.is_retried)?;
         let known = self.judgment.memory(index)?.walk.as_ref()?.position()?;
         let step = known.step.and(Some(step)).filter(|step| *step < self.steps.end());
-        Some(Position { step, list: self.steps.digest(), rest: None, ..known.clone() })
+        let (list, allowed) = (self.steps.digest(), self.allowance());
+        Some(Position { step, list, rest: None, allowed, ..known.clone() })
     }
 
     /// The step that a promotion names.
@@ -133,7 +152,7 @@ impl<'a> Rollout<'a> {
     }
 
     /// One that is carried out now.
-    fn promotion(&self, step: usize, is_forced: bool) -> Promotion {
+    pub(crate) fn promotion(&self, step: usize, is_forced: bool) -> Promotion {
         let author = self.workload.authors.promotion.as_ref();
         Promotion {
             step: i64::try_from(step.saturating_add(1)).unwrap_or(i64::MAX),
@@ -147,7 +166,7 @@ impl<'a> Rollout<'a> {
     fn at(&self, step: usize) -> Option<Position> {
         let kept = self.view.sets.get(self.keeper()?)?.name.clone();
         let step = Some(step).filter(|step| *step < self.steps.end());
-        Some(Position { kept, list: self.steps.digest(), step, rest: None })
+        Some(Position { kept, list: self.steps.digest(), step, rest: None, allowed: self.allowance() })
     }
 
     /// Where the declared revision is by its memory. What is lost of that follows from what runs (SP-2).
@@ -177,11 +196,11 @@ impl<'a> Rollout<'a> {
 }
 
 /// A rollout that advances as far as it may.
-struct Advance<'a> {
-    rollout: Rollout<'a>,
-    position: Position,
-    memory: Memory,
-    events: Vec<Event>,
+pub(crate) struct Advance<'a> {
+    pub(crate) rollout: Rollout<'a>,
+    pub(crate) position: Position,
+    pub(crate) memory: Memory,
+    pub(crate) events: Vec<Event>,
 }
 
 impl Advance<'_> {
@@ -231,6 +250,7 @@ impl Advance<'_> {
         let list = self.rollout.steps.digest();
         if self.position.list != list {
             self.position.list = list;
+            self.position.allowed = self.rollout.allowance();
             self.move_to(self.rollout.first_with_room());
         }
     }
@@ -242,6 +262,9 @@ impl Advance<'_> {
 
     /// SP-6.
     fn take_promotion(&mut self) {
+        if self.take_allowance() {
+            return;
+        }
         let Rollout { steps, workload, .. } = self.rollout;
         let revision = self.memory.revision;
         let heard =
@@ -261,11 +284,10 @@ impl Advance<'_> {
                 self.move_to(step);
             }
             Some(step) if step > now_at => {
-                let number = gate.map_or(0, |gate| gate + 1);
+                let what = gate.map_or_else(String::new, |gate| workload.checkpoint(gate).words());
                 let name = text.split('/').nth(1).unwrap_or_default();
-                let message = format!(
-                    "the gate of step {number} has not passed: wait, or write {PROMOTE}={revision}/{name}/force"
-                );
+                let message =
+                    format!("{what} has not passed: wait, or write {PROMOTE}={revision}/{name}/force");
                 self.events.push(Event::warning(reason::PROMOTION_REFUSED, message));
             }
             Some(step) if step < now_at => {
@@ -292,6 +314,11 @@ impl Advance<'_> {
         let step = rollout.step(&self.position);
         if step >= rollout.steps.end() {
             return false;
+        }
+        // CU-3: a process that succeeds allows all.
+        if rollout.steps.is_custom() && !rollout.awaits_gate(step) {
+            self.move_to(step + 1);
+            return true;
         }
         let keep = rollout.kept(&self.position);
         let (ceiling, available) = (rollout.ceiling(step), rollout.run().available);
@@ -325,9 +352,15 @@ impl Advance<'_> {
     fn reached(&mut self, step: usize, is_void: bool) {
         let Rollout { steps, workload, .. } = self.rollout;
         let (number, of, updated) = (step + 1, steps.end() + 1, self.rollout.run().size);
+        if workload.is_custom() && updated == 0 {
+            return;
+        }
         let why = if is_void { "; waitSeconds has no effect, because no pod is updated" } else { "" };
+        let place = workload
+            .allowed()
+            .map_or_else(|| format!("step {number} of {of}"), |it| format!("{it} of its pods"));
         let message = format!(
-            "Revision {} has reached step {number} of {of}: {updated} of {} pods are updated{why}",
+            "Revision {} has reached {place}: {updated} of {} pods are updated{why}",
             self.memory.revision, workload.replicas
         );
         self.events.push(Event::normal(reason::STEP_REACHED, message));

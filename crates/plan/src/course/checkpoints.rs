@@ -78,7 +78,7 @@ pub(crate) fn look(view: View<'_>, is_held: bool) -> Jobs {
     let position = memory.walk.as_ref().and_then(Walk::position);
     jobs.is_edited = position.is_some_and(|known| known.list != Steps(&view.workload().steps).digest());
     if jobs.is_edited {
-        jobs.runs.ended.retain(|ended| !matches!(ended.at, Checkpoint::Step(_)));
+        jobs.runs.ended.retain(|ended| ended.at.step().is_none());
     }
     jobs
 }
@@ -258,8 +258,7 @@ impl Jobs {
         if let (Some((index, set)), Some(open)) = (place, self.runs.open.clone()) {
             let is_its = |spec: &JobSpec| spec.digest == open.digest;
             let is_behind = |step: usize| advanced.stage.as_ref().is_none_or(|stage| stage.step != step);
-            let is_past = matches!(open.at, Checkpoint::Step(step) if is_behind(step));
-            let is_past = is_past || self.is_edited && matches!(open.at, Checkpoint::Step(_));
+            let is_past = open.at.step().is_some_and(|step| is_behind(step) || self.is_edited);
             if !runs || is_past || !workload.job_at(open.at).is_some_and(is_its) {
                 let revision = revision::of(set).or_zero();
                 let name = self.runs.name(&workload.name, revision, open.at);
@@ -296,7 +295,7 @@ impl Jobs {
         let wanted = if self.holds {
             Some(Checkpoint::Before)
         } else if let Some(step) = advanced.gate {
-            Some(Checkpoint::Step(step))
+            Some(workload.checkpoint(step))
         } else {
             Some(Checkpoint::After).filter(|_| self.awaits_after && is_complete())
         };
@@ -326,6 +325,7 @@ impl Jobs {
             return self.look_again(view.now);
         }
         let step = if let Checkpoint::Step(_) = at { at.text() } else { String::new() };
+        let name = self.runs.name(&workload.name, revision, at);
         let environment = vec![
             ("ROLLWRIGHT_DEPLOYMENT", workload.name.clone()),
             ("ROLLWRIGHT_NAMESPACE", workload.namespace.clone()),
@@ -334,8 +334,8 @@ impl Jobs {
             ("ROLLWRIGHT_STEP", step),
             ("ROLLWRIGHT_UPDATED", set.size.to_string()),
             ("ROLLWRIGHT_REPLICAS", workload.replicas.to_string()),
+            ("ROLLWRIGHT_JOB", name.clone()),
         ];
-        let name = self.runs.name(&workload.name, revision, at);
         let (set, set_uid) = (set.name.clone(), set.uid.clone());
         let digest = spec.digest.clone();
         self.write = Some(JobWrite::Create(Box::new(NewJob { name, at, digest, set, set_uid, environment })));

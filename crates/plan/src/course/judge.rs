@@ -273,7 +273,9 @@ fn bake(case: &Case<'_>, sets: &Sets<'_>) -> Option<BakeRecord> {
         Some(bake) if replicas > 0 && available >= case.floor() => Some(bake.since),
         _ => is_complete.then(|| whole_seconds(now)),
     };
-    since.map(|since| BakeRecord { revision, since })
+    // CU-3: whatever the deployment process allows, the rollout is not complete before it ends.
+    let is_driven = workload.is_custom() && case.memory.is_on_its_way();
+    since.filter(|_| !is_driven).map(|since| BakeRecord { revision, since })
 }
 
 fn baked_at(bake: &BakeRecord, policy: &FailurePolicy) -> Timestamp {

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use crate::course::judge::Judgment;
 use crate::course::memory::Proof;
 use crate::course::view::View;
-use crate::model::checkpoint::Checkpoint;
 use crate::model::observed::{Strategy, Workload};
 use crate::model::position::{Position, Rest};
 use crate::model::runs::Runs;
@@ -117,17 +116,18 @@ impl<'a> Rollout<'a> {
     /// The wait at a step that was reached; `None` where the step waits for nothing.
     pub(crate) fn wait(&self, step: usize, Rest { since, .. }: Rest) -> Option<Wait> {
         let until = self.steps.get(step)?.until.iter().copied();
-        let until: Vec<Until> = until.filter(|it| *it != Until::Gate || self.awaits_gate(step)).collect();
+        let is_job = |it: &Until| matches!(it, Until::Gate | Until::Process);
+        let until: Vec<Until> = until.filter(|it| !is_job(it) || self.awaits_gate(step)).collect();
         (!until.is_empty()).then_some(Wait { since: Some(since), until })
     }
 
-    /// Whether the gate of a step has to pass (GA-1).
+    /// Whether the gate of a step has to pass (GA-1), or the deployment process has not ended (CU-3).
     pub(crate) fn awaits_gate(&self, step: usize) -> bool {
         let Some(gate) = self.steps.get(step).and_then(|of| of.gate.as_ref()) else { return false };
         let runs =
             self.view.sets.declared.and_then(|set| self.judgment.memory(set)).map(|memory| &memory.runs);
         let passed = |runs: &Runs| {
-            runs.ended(Checkpoint::Step(step), &gate.digest).is_some_and(|it| it.cause.is_none())
+            runs.ended(self.workload.checkpoint(step), &gate.digest).is_some_and(|it| it.cause.is_none())
         };
         !runs.is_some_and(|runs| runs.skips || passed(runs))
     }

@@ -54,7 +54,7 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
     }
     // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). A resumed rollout continues from what is there (S13.5).
     if workload.paused {
-        return Ok(aim.frozen(Because::Paused, workload));
+        return Ok(paused(view, aim, is_stale));
     }
     // S3.8
     if let Request::Granted(revision) = *request {
@@ -83,6 +83,13 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
         Strategy::Recreate => recreating(view, course, aim),
         Strategy::Unknown(kind) => Ok(aim.shut(unknown(kind))),
     }
+}
+
+/// S13.2. CU-4: nothing moves with what a process asks meanwhile, either.
+fn paused(view: View<'_>, aim: Aim, is_stale: bool) -> Aim {
+    let workload = view.workload();
+    let is_as_asked = workload.is_custom() && total(&view.sets.counted) == workload.replicas;
+    aim.frozen_if(is_stale || !is_as_asked, Because::Paused, workload)
 }
 
 /// What comes before the rollout, and lets nothing of it move, and whether sizes follow R meanwhile (HO-3, GA-1).

@@ -7,6 +7,7 @@ use fnv::FnvHasher;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::observed::Workload;
+use crate::model::steps::Steps;
 
 /// A point of a rollout at which a Job has to succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Checkpoint {
     Before,
     /// The gate of a step of `spec.strategy.rollingUpdate.steps`, counted from 0.
     Step(usize),
+    /// `spec.strategy.custom`: the process that lets the rollout go further and further (CU-1).
+    Process,
     /// `spec.strategy.hooks.after`: once the rollout is complete.
     After,
 }
@@ -105,12 +108,13 @@ pub struct NewJob {
 }
 
 impl Checkpoint {
-    /// As names and annotations have it: `before`, the number of a step, or `after`.
+    /// As names and annotations have it: `before`, the number of a step, `custom`, or `after`.
     #[must_use]
     pub fn text(self) -> String {
         match self {
             Self::Before => "before".to_owned(),
             Self::Step(step) => step.saturating_add(1).to_string(),
+            Self::Process => "custom".to_owned(),
             Self::After => "after".to_owned(),
         }
     }
@@ -119,6 +123,7 @@ impl Checkpoint {
     pub(crate) fn read(text: &str) -> Option<Self> {
         match text {
             "before" => Some(Self::Before),
+            "custom" => Some(Self::Process),
             "after" => Some(Self::After),
             number => Some(Self::Step(number.parse::<usize>().ok()?.checked_sub(1)?)),
         }
@@ -130,7 +135,17 @@ impl Checkpoint {
         match self {
             Self::Before => "the hook before the rollout".to_owned(),
             Self::Step(step) => format!("the gate of step {}", step.saturating_add(1)),
+            Self::Process => "the deployment process".to_owned(),
             Self::After => "the hook after the rollout".to_owned(),
+        }
+    }
+
+    /// The step that lasts until its Job succeeds.
+    pub(crate) fn step(self) -> Option<usize> {
+        match self {
+            Self::Step(step) => Some(step),
+            Self::Process => Some(0),
+            Self::Before | Self::After => None,
         }
     }
 }
@@ -141,7 +156,8 @@ impl Workload {
     pub fn job_at(&self, at: Checkpoint) -> Option<&JobSpec> {
         match at {
             Checkpoint::Before => self.before_hook.as_ref(),
-            Checkpoint::Step(step) => self.steps.get(step)?.gate.as_ref(),
+            Checkpoint::Step(step) => self.steps.get(step).filter(|it| !it.is_process())?.gate.as_ref(),
+            Checkpoint::Process => self.steps.first().filter(|it| it.is_process())?.gate.as_ref(),
             Checkpoint::After => self.after_hook.as_ref(),
         }
     }
@@ -151,9 +167,20 @@ impl Workload {
         self.before_hook.is_some() || self.after_hook.is_some()
     }
 
+    /// Whether its strategy is `Custom` (CU-1).
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        Steps(&self.steps).is_custom()
+    }
+
+    /// What a step lasts for.
+    pub(crate) fn checkpoint(&self, step: usize) -> Checkpoint {
+        if self.is_custom() { Checkpoint::Process } else { Checkpoint::Step(step) }
+    }
+
     /// All checkpoints that have a Job, in the order in which a rollout comes to them.
     pub fn checkpoints(&self) -> impl Iterator<Item = Checkpoint> {
-        let steps = (0..self.steps.len()).map(Checkpoint::Step);
+        let steps = (0..self.steps.len()).map(|step| self.checkpoint(step));
         let all = [Checkpoint::Before].into_iter().chain(steps).chain([Checkpoint::After]);
         all.filter(|at| self.job_at(*at).is_some())
     }
@@ -177,8 +204,9 @@ pub(crate) enum Outlook {
 
 impl Outlook {
     /// The end of "rests": what of this Job has to come.
-    pub(crate) fn words(&self, name: &str) -> String {
-        let until = format!("until Job {name} succeeds");
+    pub(crate) fn words(&self, name: &str, at: Checkpoint) -> String {
+        let verb = if at == Checkpoint::Process { "allows more, or succeeds" } else { "succeeds" };
+        let until = format!("until Job {name} {verb}");
         match self {
             Self::Due => until,
             Self::Waiting(None) => format!("{until} (its pod does not run yet)"),

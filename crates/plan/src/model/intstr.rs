@@ -39,6 +39,14 @@ pub enum Round {
 }
 
 impl IntOrPercent {
+    /// A number of pods, 0 or more, or a percentage up to 100 %, as a word about a rollout has it.
+    pub(crate) fn share(text: &str) -> Option<Self> {
+        if let Some(percent) = percentage(text) {
+            return (0..=100).contains(&percent).then(|| Self::Text(format!("{percent}%")));
+        }
+        signed_decimal(text).filter(|pods| (0..=i64::from(i32::MAX)).contains(pods)).map(Self::Int)
+    }
+
     /// The number of pods meant at `total` replicas (S6.1), within 32 bits whatever is written.
     ///
     /// # Errors

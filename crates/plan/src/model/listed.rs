@@ -14,6 +14,11 @@ impl Workload {
         all.map(|step| steps.ceiling(step, self.replicas)).collect()
     }
 
+    /// How far the deployment process lets the rollout go, as the request has it (CU-2).
+    pub(crate) fn allowed(&self) -> Option<String> {
+        self.steps.first().filter(|_| self.is_custom()).map(|step| step.updated.to_string())
+    }
+
     /// The step that a promotion names; `None` if it is none (SP-6).
     #[must_use]
     pub fn step_named(&self, name: &str) -> Option<usize> {

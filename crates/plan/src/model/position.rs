@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::model::intstr::IntOrPercent;
 use crate::model::record::Promotion;
 use crate::model::runs::Runs;
 
@@ -41,6 +42,17 @@ pub(crate) struct Position {
     pub(crate) step: Option<usize>,
     /// Since it was reached.
     pub(crate) rest: Option<Rest>,
+    /// How far the rollout may go, if a process decides that (CU-2).
+    pub(crate) allowed: Option<Allowance>,
+}
+
+/// How many pods of a revision there may be under a deployment process (CU-2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    /// As the last word has it.
+    pub(crate) updated: IntOrPercent,
+    /// What a person asked for last: the process may not go below.
+    pub(crate) least: Option<IntOrPercent>,
 }
 
 /// The wait at a step that was reached (SP-5).
@@ -57,7 +69,7 @@ pub(crate) struct Rest {
 impl Walk {
     /// As the memory has it.
     pub(crate) fn value(&self) -> Value {
-        let Self::At(Position { kept, list, step, rest }) = self else { return json!({}) };
+        let Self::At(Position { kept, list, step, rest, allowed }) = self else { return json!({}) };
         let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
         let members = [
             ("kept", kept.as_str().into()),
@@ -66,6 +78,8 @@ impl Walk {
             ("reached", time(rest.map(|rest| rest.since)).into()),
             ("pods", rest.map(|rest| rest.pods).into()),
             ("stopped", time(rest.and_then(|rest| rest.stopped)).into()),
+            ("allowed", allowed.as_ref().map(|it| it.updated.to_string()).into()),
+            ("least", allowed.as_ref().and_then(|it| Some(it.least.as_ref()?.to_string())).into()),
         ];
         let members = members.into_iter().filter(|(_, value): &(&str, Value)| !value.is_null());
         members.map(|(name, value)| (name.to_owned(), value)).collect()
@@ -88,7 +102,9 @@ impl Walk {
             pods: members.get("pods").and_then(Value::as_i64).unwrap_or(0).max(0),
             stopped: time("stopped"),
         });
-        Some(Self::At(Position { kept: text("kept")?, list: text("list")?, step, rest }))
+        let share = |name: &str| IntOrPercent::share(&text(name)?);
+        let allowed = share("allowed").map(|updated| Allowance { updated, least: share("least") });
+        Some(Self::At(Position { kept: text("kept")?, list: text("list")?, step, rest, allowed }))
     }
 
     pub(crate) fn position(&self) -> Option<&Position> {
@@ -108,14 +124,28 @@ mod tests {
         let since = "2026-04-01T12:00:00Z".parse().unwrap();
         let rest = Rest { since, pods: 3, stopped: None };
         let stopped = Rest { stopped: Some(since), ..rest };
-        let at =
-            |step, rest| Walk::At(Position { kept: "web-a".to_owned(), list: "5f".to_owned(), step, rest });
+        let at = |step, rest| {
+            Walk::At(Position { kept: "web-a".to_owned(), list: "5f".to_owned(), step, rest, allowed: None })
+        };
+        let share = |text| IntOrPercent::share(text).unwrap();
+        let allowance = |least| Some(Allowance { updated: share("30%"), least });
+        let custom = |least| {
+            Walk::At(Position {
+                kept: "web-a".to_owned(),
+                list: "custom".to_owned(),
+                step: Some(0),
+                rest: None,
+                allowed: allowance(least),
+            })
+        };
         let walks = [
             Walk::Without,
             at(None, None),
             at(Some(0), None),
             at(Some(19), Some(rest)),
             at(Some(1), Some(stopped)),
+            custom(None),
+            custom(Some(share("2"))),
         ];
         for walk in walks {
             assert_eq!(Walk::read(&walk.value()), Some(walk.clone()), "{}", walk.value());

@@ -176,6 +176,8 @@ pub struct Record {
     pub updated: Option<i64>,
     /// Pods that this step updates.
     pub target_pods: Option<i64>,
+    /// What its deployment process allows, while one runs (CU-2).
+    pub allowed: Option<String>,
     /// Since when it waits there, in whole seconds; `None` while it is on its way.
     pub rest_start_time: Option<Timestamp>,
     /// Promotions of the revision, oldest first (SP-6).
@@ -266,7 +268,15 @@ impl Record {
 
     /// The record without a step.
     pub(crate) fn without_step(self) -> Self {
-        Self { step: None, steps: None, updated: None, target_pods: None, rest_start_time: None, ..self }
+        Self {
+            step: None,
+            steps: None,
+            updated: None,
+            target_pods: None,
+            allowed: None,
+            rest_start_time: None,
+            ..self
+        }
     }
 
     /// A status reports these counts.

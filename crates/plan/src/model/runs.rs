@@ -143,7 +143,7 @@ impl Runs {
 impl Runs {
     /// Why the revision fails by a Job, in words: by a gate only where a policy judges it, by a hook in any case (GA-7).
     pub(crate) fn failure(&self, is_judged: bool) -> Option<String> {
-        let counts = |at: Checkpoint| is_judged || !matches!(at, Checkpoint::Step(_));
+        let counts = |at: Checkpoint| is_judged || at.step().is_none();
         let failed = self.ended.iter().filter(|ended| counts(ended.at));
         failed
             .filter_map(|ended| Some(format!("{} failed: {}", ended.at.words(), ended.cause.as_ref()?)))

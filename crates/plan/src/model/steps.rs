@@ -51,6 +51,9 @@ impl<'a> Steps<'a> {
 
     /// The first step that has room for this number of pods (SP-2).
     pub(crate) fn first_with(self, pods: i64, replicas: i64) -> usize {
+        if self.is_custom() {
+            return if pods < replicas { 0 } else { self.end() };
+        }
         (0..self.end()).find(|step| self.ceiling(*step, replicas) >= pods).unwrap_or(self.end())
     }
 
@@ -59,6 +62,9 @@ impl<'a> Steps<'a> {
     pub(crate) fn named(self, name: &str, replicas: i64) -> Option<usize> {
         if name == "all" {
             return Some(self.end());
+        }
+        if self.is_custom() {
+            return IntOrPercent::share(name).map(|_| 0);
         }
         let number = || name.parse().ok().map(IntOrPercent::Int);
         let updated = number().unwrap_or_else(|| IntOrPercent::Text(name.to_owned()));
@@ -76,8 +82,16 @@ impl<'a> Steps<'a> {
         Some(if percent == Some(100) { self.end() } else { self.first_with(pods, replicas) })
     }
 
-    /// By what an edited list is recognized. The waits are no part of it.
+    /// Whether a deployment process has the place of listed steps (CU-1).
+    pub(crate) fn is_custom(self) -> bool {
+        self.0.first().is_some_and(UpdateStep::is_process)
+    }
+
+    /// By what an edited list is recognized. The waits are no part of it, nor is what a process allows.
     pub(crate) fn digest(self) -> String {
+        if self.is_custom() {
+            return "custom".to_owned();
+        }
         let mut hasher = FnvHasher::default();
         for step in self.0 {
             hasher.write(step.updated.to_string().as_bytes());
@@ -88,15 +102,22 @@ impl<'a> Steps<'a> {
 }
 
 impl UpdateStep {
+    /// Whether it lasts as long as the deployment process.
+    pub(crate) fn is_process(&self) -> bool {
+        self.until.contains(&Until::Process)
+    }
+
     /// Whether it is written as 100 %.
     fn is_all(&self) -> bool {
-        matches!(&self.updated, IntOrPercent::Text(_))
+        !self.is_process()
+            && matches!(&self.updated, IntOrPercent::Text(_))
             && self.updated.of(100, Round::Up).is_ok_and(|all| all >= 100)
     }
 
-    /// Its own number of pods, at most all but one.
+    /// Its own number of pods, at most all but one. A process sees all before it ends.
     fn ceiling(&self, replicas: i64) -> i64 {
-        self.updated.of(replicas, Round::Up).unwrap_or(0).min(replicas - 1).max(0)
+        let most = if self.is_process() { replicas } else { replicas - 1 };
+        self.updated.of(replicas, Round::Up).unwrap_or(0).min(most).max(0)
     }
 }
 

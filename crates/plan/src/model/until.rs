@@ -11,6 +11,8 @@ pub enum Until {
     Seconds(i64),
     /// The Job of its gate succeeds (GA-1).
     Gate,
+    /// The deployment process allows more pods, or succeeds (CU-1).
+    Process,
     /// There are replicas again.
     Replicas,
 }

@@ -23,6 +23,7 @@ pub(crate) fn at_step(decisions: &Decisions<'_>, status: &Status, record: Record
         steps: number(stage.end),
         updated: Some(status.updated_replicas),
         target_pods: Some(stage.ceiling),
+        allowed: decisions.view.workload().allowed().filter(|_| stage.step < stage.end),
         rest_start_time: decisions.resting().and_then(|rest| rest.since),
         ..record
     }
@@ -44,20 +45,24 @@ pub(crate) fn note<'a>(decisions: &Decisions<'_>, mut status: InHand<'a>) -> InH
 /// rollout that waits causes no writes.
 pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
     let (stage, wait) = (decisions.stage()?, decisions.resting()?);
-    let replicas = decisions.view.workload().replicas;
+    let workload = decisions.view.workload();
+    let replicas = workload.replicas;
     let ends = wait.until.iter().map(|until| match until {
-        Until::Gate => job(decisions, Checkpoint::Step(stage.step)),
+        Until::Gate | Until::Process => job(decisions, workload.checkpoint(stage.step)),
         until => until.words(wait.since),
     });
     let ends: Vec<String> = ends.collect();
     let end = ends.join(" and ");
     let updated = decisions.running().map_or(0, |set| set.size);
-    let none = if updated == 0 && replicas > 0 {
+    let none = if updated == 0 && replicas > 0 && !workload.is_custom() {
         "; steps with waitSeconds alone do not wait, because no pod is updated"
     } else {
         ""
     };
     let (step, of) = (stage.step + 1, stage.end + 1);
+    if let Some(allowed) = workload.allowed() {
+        return Some(format!("{updated} of {replicas} updated, {allowed} allowed, rests {end}"));
+    }
     Some(format!("step {step} of {of}: {updated} of {replicas} updated, rests {end}{none}"))
 }
 
@@ -65,7 +70,7 @@ pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
 fn job(decisions: &Decisions<'_>, at: Checkpoint) -> String {
     let revision = decisions.revision().and_then(Revision::number).unwrap_or_default();
     let jobs = &decisions.course.jobs;
-    jobs.outlook.words(&jobs.runs.name(&decisions.view.workload().name, revision, at))
+    jobs.outlook.words(&jobs.runs.name(&decisions.view.workload().name, revision, at), at)
 }
 
 /// What the rollout waits for before its first pod, in a sentence without its end (GA-1).
@@ -91,6 +96,7 @@ impl Until {
         match self {
             Self::Promoted => "until somebody promotes it".to_owned(),
             Self::Gate => "until its gate passes".to_owned(),
+            Self::Process => "until its deployment process allows more".to_owned(),
             Self::Replicas => "while there are no replicas".to_owned(),
             Self::Seconds(seconds) => match since.zip(self.time(since)) {
                 Some((since, until)) => {

@@ -187,7 +187,9 @@ fn allowed(world: &World, action: &Action) {
             assert!(set.size == 0 && set.status.replicas == 0, "HC-1: {set:?}");
             assert_ne!(new_set(world).map(|new| &new.uid), Some(&set.uid), "HC-1");
         }
-        Action::CreateJob(_) | Action::DeleteJob { .. } => panic!("no Job is drawn: {action:?}"),
+        Action::CreateJob(_) | Action::DeleteJob { .. } => {
+            assert!(workload.is_custom(), "no Job is drawn: {action:?}");
+        }
         Action::RollBack(_) => assert!(!workload.paused && workload.rollback_to.is_some()),
         Action::WriteStatus(write) => {
             assert_counters(&write.status);

@@ -11,6 +11,7 @@ use proptest::test_runner::TestRunner;
 use crate::properties::recipes::{self, Range};
 use crate::properties::{config, invariants};
 use crate::rollwright::come_up;
+use crate::rollwright::custom::process;
 use crate::world::{OWNER, World, written};
 
 /// Steps, and whether a good revision has none.
@@ -126,6 +127,33 @@ proptest! {
             let plan = world.plan();
             invariants::carry_out(&mut world, &plan);
         }
+    }
+
+    /// Nor does it with a process, whatever that asks; and with its last word, the rollout ends.
+    #[test]
+    fn a_process_keeps_the_invariants(
+        recipe in recipes::recipe(Range::Legal), asked in prop::collection::vec(0..=120_i64, 1..6),
+    ) {
+        let mut world = with(recipe.world(), &(process(9000), true));
+        world.observed.options.runs_jobs = true;
+        for percent in asked {
+            let plan = world.plan();
+            let Some(revision) = revision(&world, &plan) else { return Ok(()) };
+            let annotations = &mut world.observed.workload.annotations;
+            annotations.insert(PROMOTE.to_owned(), format!("{revision}/{percent}%"));
+            let plan = world.plan();
+            invariants::carry_out(&mut world, &plan);
+        }
+        prop_assume!(world.observed.sets.iter().all(|set| set.size <= 20));
+        for _ in 0..300 {
+            let plan = world.plan();
+            if plan.actions.is_empty() {
+                return Ok(());
+            }
+            world.apply(&plan);
+            come_up(&mut world, &[]);
+        }
+        prop_assert!(false, "{:?}", world.plan().actions);
     }
 
     #[test]

@@ -222,8 +222,7 @@ fn neither_a_pin_nor_a_rollback_nor_a_good_revision_runs_a_job() {
         |world| world.set_template(template("b")),
         |world| world.observed.workload.rollback_to = Some(2),
         |world| {
-            let pod_template_hash = named(world, "b");
-            world.observed.workload.pin = Some(Pin { pod_template_hash, ..Pin::default() });
+            world.observed.workload.pin = Some(Pin { pod_template_hash: "b".to_owned(), ..Pin::default() });
         },
     ];
     for (number, go_back) in back.into_iter().enumerate() {

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod creating;
+pub(crate) mod custom;
 mod deadlines;
 mod evidence;
 mod failing;

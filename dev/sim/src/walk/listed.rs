@@ -7,7 +7,7 @@ use plan::{Strategy, Until, UpdateStep, Workload};
 pub(crate) fn seconds(step: &UpdateStep) -> Option<i64> {
     let seconds = |until: &Until| match until {
         Until::Seconds(seconds) => Some(*seconds),
-        Until::Promoted | Until::Gate | Until::Replicas => None,
+        Until::Promoted | Until::Gate | Until::Process | Until::Replicas => None,
     };
     step.until.iter().map(seconds).collect::<Option<Vec<_>>>()?.into_iter().max()
 }

@@ -87,6 +87,9 @@ impl JobStatus {
                 return Some(End { is_success, reason, message });
             }
         }
+        if let Some(message) = pods.iter().find_map(|pod| fails_job(job, pod)) {
+            return Some(End::new(false, "PodFailurePolicy", &message));
+        }
         let limit = job.spec_number("backoffLimit").unwrap_or(6);
         let [_, failed] = self.ends(pods);
         if failed > limit || has_restarted_too_often(job, pods, limit) {
@@ -212,4 +215,29 @@ pub(super) fn is_finished(job: &Object) -> bool {
 pub(super) fn finished_at(job: &Object) -> Option<Timestamp> {
     let end = condition(job, "Complete").or_else(|| condition(job, "Failed"))?;
     end.get("lastTransitionTime")?.as_str()?.parse().ok()
+}
+
+/// Why a failed pod fails the Job by a rule for exit codes; rules for conditions of pods are not here.
+fn fails_job(job: &Object, pod: &Object) -> Option<String> {
+    if pod.status.pod().phase != Phase::Failed {
+        return None;
+    }
+    let rules = job.spec.pointer("/podFailurePolicy/rules").and_then(Value::as_array)?;
+    let containers = pod.status.get("containerStatuses").and_then(Value::as_array)?;
+    let codes = containers
+        .iter()
+        .filter_map(|it| Some((it["name"].as_str()?, it.pointer("/state/terminated/exitCode")?)));
+    let codes: Vec<_> = codes.filter(|(_, code)| **code != 0).collect();
+    // The first rule that fits decides.
+    rules.iter().enumerate().find_map(|(index, rule)| {
+        let rule_of = rule.get("onExitCodes")?;
+        let values = rule_of["values"].as_array()?;
+        let is_in = rule_of["operator"] == "In";
+        let (container, code) = codes.iter().find(|(_, code)| values.contains(code) == is_in)?;
+        let place = format!("{}/{}", pod.namespace(), pod.name());
+        let words = format!(
+            "Container {container} for pod {place} failed with exit code {code} matching FailJob rule at index {index}"
+        );
+        Some((rule["action"] == "FailJob").then_some(words))
+    })?
 }

@@ -69,6 +69,7 @@ pub trait Policy {
 /// |---|---|
 /// | an image containing `bad` | `ImagePullBackOff`, the pod stays pending |
 /// | an image containing `crash` | `CrashLoopBackOff` with a rising restart count |
+/// | an image containing `endless`, and `restartPolicy: Never` | runs until an annotation ends it |
 /// | `restartPolicy: Never` or `OnFailure` | ends 2 s after it was ready, as `Succeeded`, or with a `crash` image as `Failed` |
 /// | [`ENDS_AFTER_MS`] | such a pod ends that long after it was ready, or [`NEVER`] |
 /// | [`EXIT_CODE`] | such a pod ends with this code; any but 0 is a failure, which `OnFailure` makes a `CrashLoopBackOff` |
@@ -134,8 +135,11 @@ impl Policy for Conventions {
 
 impl Conventions {
     fn ends_after(&self, pod: &Object) -> Option<Duration> {
-        let is_asked = |value| pod.annotation(ENDS_AFTER_MS) == Some(value);
-        (!is_asked(NEVER)).then(|| milliseconds(pod, ENDS_AFTER_MS).unwrap_or(self.ends_after))
+        match pod.annotation(ENDS_AFTER_MS) {
+            Some(NEVER) => None,
+            None if has_image(pod, "endless") => None,
+            _ => Some(milliseconds(pod, ENDS_AFTER_MS).unwrap_or(self.ends_after)),
+        }
     }
 }
 

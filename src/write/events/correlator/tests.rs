@@ -85,3 +85,16 @@ fn what_is_remembered_is_bounded() {
     assert!(correlator.similar.len() <= REMEMBERED_MAX);
     assert!(correlator.budgets.len() <= REMEMBERED_MAX);
 }
+
+#[test]
+fn a_warning_comes_through_after_many_normal_events_on_rollwright_dev() {
+    for (flavour, comes) in [(Flavour::Rollwright, true), (Flavour::AppsV1, false)] {
+        let mut correlator = Correlator::default();
+        let of = |event| Recorded { about: About { flavour, ..scaled("w", "").about }, event };
+        for n in 0..30 {
+            correlator.consider(&of(Event::normal("StepReached", n.to_string())), at(0));
+        }
+        let warning = of(Event::warning("JobFailed", "exit code 1".to_owned()));
+        assert_eq!(message(correlator.consider(&warning, at(1))).is_some(), comes, "{flavour:?}");
+    }
+}

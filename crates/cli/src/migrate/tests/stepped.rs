@@ -21,3 +21,19 @@ fn no_copy_has_steps_and_somebody_is_told() {
     let limits = json!({"maxSurge": 1});
     assert_eq!(migrated(&mut facts)["strategy"], json!({"type": "RollingUpdate", "rollingUpdate": limits}));
 }
+
+#[test]
+fn no_copy_has_a_process_hooks_or_a_resume_policy_and_somebody_is_told() {
+    let mut facts = returning([0, 0, 3]);
+    let spec = &mut facts.source.as_mut().expect("ours").body["spec"];
+    spec["resumePolicy"] = json!("Manual");
+    let job = json!({"job": {"template": {}}});
+    spec["strategy"] = json!({"type": "Custom", "custom": {"image": "i"}, "hooks": {"after": job}});
+    let found = warnings(&facts, &neighbours());
+    for field in ["resumePolicy", "strategy.hooks", "strategy.custom"] {
+        let words = format!("spec.{field} of deployment.rollwright.dev/web is left out");
+        assert!(found.iter().any(|line| line.starts_with(&words)), "{field}: {found:?}");
+    }
+    let copy = migrated(&mut facts);
+    assert_eq!((&copy["strategy"], &copy["resumePolicy"]), (&json!({"type": "RollingUpdate"}), &Value::Null));
+}
