@@ -255,7 +255,7 @@ impl Jobs {
         self.bars = self.awaits(workload, Checkpoint::Before);
         self.awaits_after = runs && workload.replicas > 0 && self.awaits(workload, Checkpoint::After);
         let place = view.begun();
-        if let (Some((index, set)), Some(open)) = (place, self.runs.open.clone()) {
+        if let (Some((_, set)), Some(open)) = (place, self.runs.open.clone()) {
             let is_its = |spec: &JobSpec| spec.digest == open.digest;
             let is_behind = |step: usize| advanced.stage.as_ref().is_none_or(|stage| stage.step != step);
             let is_past = open.at.step().is_some_and(|step| is_behind(step) || self.is_edited);
@@ -266,13 +266,13 @@ impl Jobs {
                     self.runs.open = None;
                     (self.outlook, self.due) = (Outlook::Due, None);
                 }
-                return self.tidy(view, Some(index));
+                return;
             }
         }
-        self.tidy(view, view.sets.declared);
+        let is_tidy = self.tidy(view, view.sets.declared);
         self.holds = runs && workload.replicas > 0 && self.bars;
         let is_still = self.is_held || workload.paused || workload.deleting;
-        let may_start = runs && !is_still && workload.replicas > 0;
+        let may_start = runs && !is_still && is_tidy && workload.replicas > 0;
         if let Some((_, set)) = place.filter(|_| may_start) {
             self.start(view, set, advanced);
         }
@@ -341,25 +341,26 @@ impl Jobs {
         self.write = Some(JobWrite::Create(Box::new(NewJob { name, at, digest, set, set_uid, environment })));
     }
 
-    /// Forgets the Job of a ReplicaSet that does not run any more, one in each reconcile.
-    fn tidy(&mut self, view: View<'_>, declared: Option<usize>) {
-        // One Job is read in a reconcile: that of the declared ReplicaSet comes first.
-        if declared.is_some() && self.runs.open.is_some() {
-            return;
-        }
+    /// Forgets the Job of a ReplicaSet that does not run any more, one in each reconcile. Whether there is none.
+    fn tidy(&mut self, view: View<'_>, declared: Option<usize>) -> bool {
         let has_open =
             |set: &ReplicaSet| set.annotations.get(ROLLOUT).is_some_and(|it| it.contains("\"open\""));
+        // One Job is read in a reconcile: that of the declared ReplicaSet comes first, also when it has just ended.
+        if declared.and_then(|index| view.sets.all.get(index)).is_some_and(|set| has_open(set)) {
+            return true;
+        }
         let mut others = view.sets.all.iter().enumerate();
         let Some((index, set)) = others.find(|(index, set)| Some(*index) != declared && has_open(set)) else {
-            return;
+            return true;
         };
-        let Some(memory) = Memory::of(set) else { return };
-        let Some(open) = &memory.runs.open else { return };
+        let Some(memory) = Memory::of(set) else { return true };
+        let Some(open) = &memory.runs.open else { return true };
         let name = memory.runs.name(&view.workload().name, memory.revision, open.at);
         if self.close(view, set, name) {
             let memory = Memory { runs: Runs { open: None, ..memory.runs.clone() }, ..memory };
             self.stray = Some(Box::new(Note { set: index, memory, events: Vec::new() }));
         }
+        false
     }
 
     /// Deletes a Job of this ReplicaSet. Whether that is done, or there is none.
@@ -372,7 +373,11 @@ impl Jobs {
             return false;
         };
         match &found.job {
-            Err(_) => false,
+            Err(why) => {
+                self.outlook = Outlook::Unknown(why.clone());
+                self.look_again(view.now);
+                false
+            }
             Ok(Some(Job { uid, controller_uid: Some(owner), .. })) if *owner == set.uid => {
                 self.write = Some(JobWrite::Delete { name, uid: uid.clone() });
                 true

@@ -1,10 +1,10 @@
 //! Hooks: Jobs that have to succeed before the first pod of a revision, and once its rollout is complete (GA-1, GA-7).
 
-use plan::keys::{RETRY, condition};
-use plan::{FailureAction, JobState};
+use plan::keys::{ABORT, RETRY, condition};
+use plan::{FailureAction, JobState, Strategy};
 
 use crate::rollwright::failing::{memory, named, policy};
-use crate::rollwright::gating::{become_, failed, job, jobs, new_pods, why};
+use crate::rollwright::gating::{become_, failed, gated, job, jobs, new_pods, why};
 use crate::rollwright::pinning::says;
 use crate::rollwright::stepping::{declare, play, request, sizes, stepped};
 use crate::world::{Kstatus, World, template};
@@ -146,5 +146,62 @@ fn no_hook_runs_during_the_deletion_of_the_deployment() {
     world.observed.workload.deleting = true;
     world.jobs.clear();
     play(&mut world, 30, &[]);
+    assert!(jobs(&world).is_empty());
+}
+
+#[test]
+fn under_recreate_the_old_pods_run_until_the_first_hook_passes_and_the_second_one_completes_it() {
+    let mut world = hooked().that(|it| it.strategy = Strategy::Recreate);
+    declare(&mut world, "c", 60, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-before-1"], "3+0"));
+    assert_eq!(says(&world, condition::PROGRESSING).1, "AwaitingHook");
+    become_(&mut world, &JobState::Succeeded);
+    let played = play(&mut world, 60, &[]);
+    assert_eq!(played.path, ["3+0", "0+0", "0+3"]);
+    assert_eq!((jobs(&world).first(), world.kstatus()), (Some(&"web-3-after-2"), Kstatus::InProgress));
+    become_(&mut world, &JobState::Succeeded);
+    play(&mut world, 10, &[]);
+    assert_eq!((world.kstatus(), sizes(&world).as_str()), (Kstatus::Current, "0+3"));
+    declare(&mut world, "d", 60, &[]);
+    become_(&mut world, &failed());
+    play(&mut world, 60, &[]);
+    assert_eq!((new_pods(&world, "c"), says(&world, condition::STALLED).1.as_str()), (3, "RolloutFailed"));
+}
+
+/// GA-7: those that passed, too, and those of a good revision, which ran none before.
+#[test]
+fn a_retry_runs_all_checkpoints_again() {
+    let mut world =
+        gated().that(|it| (it.before_hook, it.failure_policy) = (job("b"), policy(FailureAction::Stop)));
+    declare(&mut world, "c", 30, &[]);
+    for state in [JobState::Succeeded, failed()] {
+        become_(&mut world, &state);
+        play(&mut world, 30, &[]);
+    }
+    assert_eq!((jobs(&world).len(), says(&world, condition::STALLED).1.as_str()), (2, "RolloutFailed"));
+    request(&mut world, RETRY, "3", 30, &[]);
+    assert_eq!((jobs(&world).last(), jobs(&world).len()), (Some(&"web-3-before-3"), 3));
+    become_(&mut world, &JobState::Succeeded);
+    play(&mut world, 30, &[]);
+    assert!(jobs(&world).contains(&"web-3-1-4"), "{:?}", jobs(&world));
+
+    declare(&mut world, "b", 60, &[]);
+    request(&mut world, ABORT, "4", 60, &[]);
+    assert!(!jobs(&world).contains(&"web-4-before-1"), "{:?}", jobs(&world));
+    request(&mut world, RETRY, "4", 30, &[]);
+    assert!(jobs(&world).contains(&"web-4-before-1"), "{:?}", jobs(&world));
+}
+
+/// The operator dies between the deletion of a Job that takes too long, and the write that stores that.
+#[test]
+fn a_job_that_took_too_long_does_not_run_again() {
+    let mut world = gated();
+    declare(&mut world, "c", 30, &[]);
+    become_(&mut world, &JobState::Running);
+    play(&mut world, 3, &[]);
+    world.wait(60);
+    world.jobs.clear();
+    play(&mut world, 30, &[]);
+    assert_eq!(says(&world, condition::STALLED).1, "GateFailed");
     assert!(jobs(&world).is_empty());
 }

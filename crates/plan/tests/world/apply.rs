@@ -69,6 +69,13 @@ impl World {
             }
             Action::RollBack(write) => self.roll_back(write),
             Action::CreateJob(new) => {
+                let has_ended = |job: &Job| matches!(job.state, JobState::Succeeded | JobState::Failed(_));
+                assert!(
+                    self.jobs.values().all(has_ended),
+                    "two open Jobs (GA-2): {} beside {:?}",
+                    new.name,
+                    self.jobs
+                );
                 let uid = format!("job-{}", self.version);
                 let (controller_uid, digest) = (Some(new.set_uid.clone()), new.digest.clone());
                 let job = Job { uid, controller_uid, digest, state: JobState::Waiting(None) };
