@@ -63,7 +63,7 @@ async fn autoscaled_mid_rollout(world: World) -> Outcome {
 
 /// Waits until the autoscaler has set this size. It looks every 15 s, and for new kinds every 30 s, so that
 /// on a slow machine it may well come late.
-async fn wait_autoscaled(world: &World, size: i64) -> Outcome {
+pub(crate) async fn wait_autoscaled(world: &World, size: i64) -> Outcome {
     wait_for(&format!("the autoscaler to ask for {size}"), AUTOSCALED, async || {
         let web = world.get("web").await.map_err(|failure| NotYet(failure.0))?;
         until(web.replicas() == size, web.summary())

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use cluster::NotYet;
+use jiff::Timestamp;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
+use crate::autoscaling::wait_autoscaled;
 use crate::command_line::{DONE, FAILED, PAUSED, TIMEOUT, expect, tool};
 use crate::failure::{Outcome, ensure, same, until};
 use crate::manifest::Manifest;
-use crate::quiet::ensure_quiet;
+use crate::ownership::pods_of;
+use crate::quiet::{ensure_quiet, writes};
 use crate::reverting::{judged, reverted};
 use crate::scenario::{Scenario, scenarios};
 use crate::watch::Trace;
@@ -20,6 +23,8 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours a_rollout_waits_for_its_jobs because "apps/v1 has no gates",
     ours jobs_that_fail_end_a_rollout because "apps/v1 has no gates",
     ours jobs_that_cannot_run_are_no_success because "apps/v1 has no gates",
+    ours scaled_and_paused_at_a_gate because "apps/v1 has no gates",
+    ours given_up_at_a_gate because "apps/v1 has no gates",
     own ours killed_at_each_moment_of_a_gate because "apps/v1 has no gates",
 ];
 
@@ -49,6 +54,18 @@ fn jobs_api(world: &World) -> Api<DynamicObject> {
 async fn jobs(world: &World) -> Outcome<Vec<String>> {
     let all = jobs_api(world).list(&kube::api::ListParams::default()).await?;
     Ok(all.into_iter().map(|job| job.name_any()).collect())
+}
+
+async fn uid(world: &World, job: &str) -> Outcome<Option<String>> {
+    Ok(jobs_api(world).get(job).await?.uid())
+}
+
+/// The pod of this Job, which runs until somebody asks, ends.
+async fn end_job(world: &World, job: &str) -> Outcome {
+    let selector = format!("--selector=batch.kubernetes.io/job-name={job}");
+    let words = ["annotate", "pods", &selector, "--overwrite", "fake.rollwright.dev/ends-after-ms=0"];
+    world.kubectl.run(&words).await?;
+    world.wait_event("web", "JobPassed", &format!("Job {job} succeeded")).await.map(drop)
 }
 
 pub(crate) async fn wait_jobs(world: &World, names: &[&str]) -> Outcome {
@@ -180,6 +197,84 @@ async fn jobs_that_cannot_run_are_no_success(world: World) -> Outcome {
     ensure(set.size == 1, "no pod of the next step", set.size)?;
     quotas.delete("jobs", &DeleteParams::default()).await?;
     expect(&tool, "status web --timeout=60s", DONE, "successfully rolled out").await.map(drop)
+}
+
+/// An autoscaler's new size at a gate: both revisions follow it by the step's share, and the Job runs on. A pause lets
+/// it end, and begins none.
+async fn scaled_and_paused_at_a_gate(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    let gate = json!({"job": job(0, "never")});
+    let steps = json!([{"updated": "25%", "gate": gate}, {"updated": "50%", "gate": gate}]);
+    let strategy = json!({"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0, "steps": steps}});
+    world.roll_out(&Manifest::new("web", 4).spec("strategy", &strategy)).await?;
+    judged(&world, "app:v1", "Good").await?;
+    let trace = Trace::start(&world).await?;
+    world.set_image("web", "app:v2").await?;
+    message(&world, "Reconciling", "1 of 4 updated, rests until Job web-2-1-1 succeeds (running since")
+        .await?;
+    let first = uid(&world, "web-2-1-1").await?;
+    // Below its minimum the autoscaler needs no metrics to scale.
+    let target = format!("{}/web", world.flavour.resource());
+    world.kubectl.run(&["autoscale", &target, "--min=8", "--max=8", "--cpu-percent=80"]).await?;
+    wait_autoscaled(&world, 8).await?;
+    world.wait_sizes(&[("app:v1", 6), ("app:v2", 2)]).await?;
+    message(&world, "Reconciling", "2 of 8 updated, rests until Job web-2-1-1 succeeds (running since")
+        .await?;
+    ensure_quiet(&world, Duration::from_secs(5)).await?;
+
+    expect(&tool, "pause web", DONE, "paused").await?;
+    world.wait_until("web", "the pause", |web| web.progressing().1 == "DeploymentPaused").await?;
+    end_job(&world, "web-2-1-1").await?;
+    ensure_quiet(&world, Duration::from_secs(5)).await?;
+    wait_jobs(&world, &["web-2-1-1"]).await?;
+    let seen = trace.stop(&world).await?;
+    same("the most pods at step 1", seen.sizes("app:v2").into_iter().max(), Some(2))?;
+    expect(&tool, "resume web", DONE, "resumed").await?;
+    world.wait_sizes(&[("app:v1", 4), ("app:v2", 4)]).await?;
+    wait_jobs(&world, &["web-2-1-1", "web-2-2-2"]).await?;
+    same("the Job of step 1", uid(&world, "web-2-1-1").await?, first)?;
+    end_job(&world, "web-2-2-2").await?;
+    world.complete("web").await.map(drop)
+}
+
+/// A newer template, a pin, an abort, and a failure: each deletes the Job, and only a declared revision has one.
+async fn given_up_at_a_gate(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    let policy = json!({"action": "Revert", "when": {"restarts": 2}});
+    let strategy = gated(&job(0, "never"), &json!({}));
+    world
+        .roll_out(&Manifest::new("web", 3).spec("strategy", &strategy).spec("failurePolicy", &policy))
+        .await?;
+    judged(&world, "app:v1", "Good").await?;
+    let since = Timestamp::now();
+    for (image, jobs) in [("app:v2", "web-2-1-1"), ("app:v3", "web-3-1-1")] {
+        world.set_image("web", image).await?;
+        wait_jobs(&world, &[jobs]).await?;
+    }
+    expect(&tool, "undo web --pin --to-revision=1 --wait --timeout=60s", DONE, "the pinned revision 1")
+        .await?;
+    ensure_quiet(&world, Duration::from_secs(5)).await?;
+    wait_jobs(&world, &[]).await?;
+    expect(&tool, "unpin web", DONE, "unpinned").await?;
+    wait_jobs(&world, &["web-3-1-2"]).await?;
+    expect(&tool, "abort web", DONE, "abort of revision 3 requested").await?;
+    reverted(&world, "web", "app:v1").await?;
+    wait_jobs(&world, &[]).await?;
+
+    world.set_image("web", "app:v4").await?;
+    wait_jobs(&world, &["web-4-1-1"]).await?;
+    let set = world.set("app:v4").await?;
+    for pod in pods_of(&world, &set).await? {
+        world.kubectl.run(&["set", "image", &format!("pod/{pod}"), "app=crash:v4"]).await?;
+    }
+    reverted(&world, "web", "app:v1").await?;
+    world.wait_event("web", "Reverted", "a container that restarted 2 times or more").await?;
+    wait_jobs(&world, &[]).await?;
+    let writes = writes(&world, since)?.into_iter();
+    let mut deleted: Vec<String> =
+        writes.filter(|it| it.verb == "delete" && it.resource == "jobs").map(|it| it.name).collect();
+    deleted.sort();
+    same("deleted", deleted, ["web-2-1-1", "web-3-1-1", "web-3-1-2", "web-4-1-1"].map(str::to_owned).to_vec())
 }
 
 /// The operator is killed again and again while a rollout goes through its hooks and its gate: no Job is made twice.
