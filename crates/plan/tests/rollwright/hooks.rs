@@ -150,7 +150,7 @@ fn no_hook_runs_during_the_deletion_of_the_deployment() {
 }
 
 #[test]
-fn under_recreate_the_old_pods_run_until_the_first_hook_passes_and_the_second_one_completes_it() {
+fn under_recreate_the_old_pods_run_until_the_hook_before_succeeds() {
     let mut world = hooked().that(|it| it.strategy = Strategy::Recreate);
     declare(&mut world, "c", 60, &[]);
     assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-before-1"], "3+0"));
