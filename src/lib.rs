@@ -15,6 +15,7 @@ mod shard;
 mod watch;
 mod write;
 
+use std::future::pending;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -67,7 +68,9 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Runtime::new()?;
     let result = runtime.block_on(async {
         match &arguments.command {
-            Command::Run(arguments) => run::run(arguments, client::config(&arguments.client)).await?,
+            Command::Run(arguments) => {
+                run::run(arguments, client::config(&arguments.client), pending()).await?;
+            }
             Command::Sandbox(arguments) => return Ok(sandbox::run(arguments).await?),
             Command::Shadow(arguments) => shadow::run(arguments).await?,
             Command::Crd(arguments) => print(&crd::print(arguments).await?)?,

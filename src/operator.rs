@@ -190,6 +190,8 @@ impl Operator {
     /// given back if nothing is under way under it any more.
     pub async fn end(mut self) {
         let is_drained = self.drain().await;
+        // Its port is free then.
+        self.tasks.shutdown().await;
         let Some(Candidacy { stop, task, .. }) = self.candidacy else { return };
         stop.send_replace(if is_drained { election::Stop::GiveBack } else { election::Stop::Abandon });
         if !task.is_finished() {

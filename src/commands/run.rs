@@ -38,10 +38,11 @@ pub(crate) enum RunError {
     TaskEnded,
 }
 
-/// Runs the operator until SIGTERM or SIGINT, on the cluster that is found out in time.
+/// Runs the operator until SIGTERM, SIGINT, or `end`, on the cluster that is found out in time.
 pub(crate) async fn run(
     arguments: &RunArguments,
     config: impl Future<Output = Result<Config, ClientError>>,
+    end: impl Future<Output = ()>,
 ) -> Result<(), RunError> {
     let mut terminate = signal(SignalKind::terminate()).map_err(RunError::Signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::Signals)?;
@@ -60,6 +61,7 @@ pub(crate) async fn run(
     let ended = tokio::select! {
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
+        () = end => Ok(()),
         () = operator.ended() => Err(RunError::TaskEnded),
     };
     operator.end().await;

@@ -7,6 +7,7 @@
 mod kubeconfig;
 mod welcome;
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::future::ready;
 use std::net::Ipv4Addr;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use cli::explain;
 use tokio::net::TcpListener;
 use tracing::warn;
-use world::Conventions;
+use world::{Cluster, Conventions, Key, NODE_NAME, Resource};
 
 use crate::args::{
     Adoption, BLOCKED_AFTER, ClientArguments, ElectionArguments, MetricsAuth, NAMESPACE_METRICS_LIMIT,
@@ -30,6 +31,8 @@ use crate::commands::run::{self, RunError};
 const WORKERS: u16 = 4;
 /// The namespace of the kubeconfig.
 const NAMESPACE: &str = "default";
+/// Annotation of the node: with each new value, the operator ends, and starts again.
+const RESTART: &str = "fake.rollwright.dev/restart-operator";
 /// What a shell returns for a program that it could not run.
 const NOT_RUN: u8 = 127;
 
@@ -71,12 +74,22 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
         server = server.with_audit_log(std::fs::File::create(path).map_err(failed)?);
     }
     tokio::spawn(apiserver::serve(listener, server));
-    tokio::spawn(apiserver::live(cluster));
+    tokio::spawn(apiserver::live(cluster.clone()));
     let applied = apply(&arguments.apply, port).await?;
     let file = kubeconfig::File::write(arguments.kubeconfig_out.as_deref(), port);
-    let operator = operator(arguments);
-    // Not by the kubeconfig, which may be out of reach, nor by the proxies of the environment.
-    let operator = run::run(&operator, ready(client::loopback(port)));
+    let arguments_of_operator = operator(arguments);
+    let operator = async {
+        let restarts = Cell::new(true);
+        while restarts.replace(false) {
+            let restart = async {
+                annotated(&cluster).await;
+                restarts.set(true);
+            };
+            // Not by the kubeconfig, which may be out of reach, nor by the proxies of the environment.
+            run::run(&arguments_of_operator, ready(client::loopback(port)), restart).await?;
+        }
+        Ok::<_, RunError>(())
+    };
     match arguments.command.split_first() {
         None => {
             let file = match file {
@@ -99,6 +112,15 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
             }
         }
     }
+}
+
+/// Waits until somebody changes [`RESTART`].
+async fn annotated(cluster: &apiserver::Shared<Cluster>) {
+    let node = Key::new(Resource::Nodes, "", NODE_NAME);
+    let text =
+        || cluster.act(|it| it.store.get(&node).and_then(|node| node.annotation(RESTART)).map(str::to_owned));
+    let (before, mut versions) = (text(), cluster.versions());
+    while text() == before && versions.changed().await.is_ok() {}
 }
 
 /// The operator with its own defaults; the variables of the environment are for operators of real clusters.

@@ -11,6 +11,7 @@
 mod alone;
 mod bare;
 mod causes;
+mod held;
 mod metrics;
 mod place;
 mod rust;
