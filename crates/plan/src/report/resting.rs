@@ -59,10 +59,10 @@ pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
     } else {
         ""
     };
-    let (step, of) = (stage.step + 1, stage.end + 1);
     if let Some(allowed) = workload.allowed() {
         return Some(format!("{updated} of {replicas} updated, {allowed} allowed, rests {end}"));
     }
+    let (step, of) = (stage.step + 1, stage.end + 1);
     Some(format!("step {step} of {of}: {updated} of {replicas} updated, rests {end}{none}"))
 }
 
