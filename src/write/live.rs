@@ -204,11 +204,11 @@ impl Live<'_> {
         version: Option<String>,
     ) -> Result<Reply<Object>, Refusal> {
         // The pods of a Job would stay by default.
-        let background = (kind == port::Kind::Job).then_some(PropagationPolicy::Background);
+        // GA-9: the Job stays until its pod is gone.
+        let propagation_policy = (kind == port::Kind::Job).then_some(PropagationPolicy::Foreground);
         let (kind, in_metrics) = self.kind(kind);
         let preconditions = Some(Preconditions { uid: Some(uid), resource_version: version });
-        let params =
-            DeleteParams { preconditions, propagation_policy: background, ..DeleteParams::default() };
+        let params = DeleteParams { preconditions, propagation_policy, ..DeleteParams::default() };
         let request = Server::requests(kind, namespace).delete(name, &params);
         self.write("delete", in_metrics, request).await
     }

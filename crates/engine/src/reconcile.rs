@@ -119,7 +119,11 @@ impl<C: Cluster> Reconcile<'_, C> {
                     match self.act(&plan).await {
                         Ok(Then::End) => return self.end(*plan),
                         Ok(Then::With(set)) => self.observed.sets.push(*set),
-                        Ok(Then::Without(error)) => self.refused = Some(error),
+                        Ok(Then::Without(error)) => {
+                            // It ends with an error, so the next one may come late: its report does not wait.
+                            self.observed.options = self.observed.options.unpaced();
+                            self.refused = Some(error);
+                        }
                         Err(error) => return Err((error, Some(plan.why))),
                     }
                 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod advance;
 pub(crate) mod checkpoints;
+pub(crate) mod closing;
 pub(crate) mod criteria;
 pub(crate) mod fallback;
 pub(crate) mod held;

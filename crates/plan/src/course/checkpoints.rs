@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::course::Hold;
 use crate::course::advance::Advanced;
+use crate::course::closing::going;
 use crate::course::held::{self, Noted};
 use crate::course::judge::Judgment;
 use crate::course::memory::{Memory, Note, Proof};
@@ -43,6 +44,8 @@ pub(crate) struct Jobs {
     pub(crate) bars: bool,
     /// Whether a rollout with all its pods waits for the hook after it (GA-1).
     pub(crate) awaits_after: bool,
+    /// Whether the Job that was begun is not there, so that it is made again; and whether for the last time (GA-3).
+    is_gone: Option<bool>,
     /// Whether somebody edited the steps: no gate has passed (GA-2).
     is_edited: bool,
     /// Whether the rollout waits for a word after a restart: no Job begins, and none takes too long (HO-3).
@@ -96,8 +99,7 @@ impl Jobs {
         };
         let is_ours = |job: &&Job| {
             let is_same = open.uid.as_ref().is_none_or(|uid| *uid == job.uid);
-            let is_its = job.controller_uid.as_ref() == Some(&set.uid) && job.digest == open.digest;
-            is_same && is_its && job.state != JobState::Deleting
+            is_same && job.controller_uid.as_ref() == Some(&set.uid) && job.digest == open.digest
         };
         match &found.job {
             Err(why) => {
@@ -116,7 +118,7 @@ impl Jobs {
                         Outlook::Unknown(format!("somebody deleted Job {name}, as the one before"));
                 }
                 // GA-3: somebody deleted it, or the name is that of another Job.
-                None => self.runs.begin(open.at, &open.digest, open.uid.is_some() || open.is_second),
+                None => self.is_gone = Some(open.uid.is_some() || open.is_second),
             },
         }
     }
@@ -146,6 +148,10 @@ impl Jobs {
                     self.write = Some(JobWrite::Delete { name: name.to_owned(), uid: job.uid.clone() });
                     return self.end(open, name, Some(spec.too_long()));
                 }
+                if job.state == JobState::Deleting {
+                    self.outlook = going(name);
+                    return self.look_again(view.now);
+                }
                 self.outlook = Outlook::Running(since);
                 self.due = Some(end);
                 self.runs.open = Some(Run { running: Some(since), ..open });
@@ -162,7 +168,7 @@ impl Jobs {
         self.runs.end(run, cause);
     }
 
-    fn look_again(&mut self, now: Timestamp) {
+    pub(super) fn look_again(&mut self, now: Timestamp) {
         self.due = now.checked_add(JOB_AGAIN).ok();
     }
 
@@ -262,7 +268,7 @@ impl Jobs {
             if !runs || is_past || !workload.job_at(open.at).is_some_and(is_its) {
                 let revision = revision::of(set).or_zero();
                 let name = self.runs.name(&workload.name, revision, open.at);
-                if self.close(view, set, name) {
+                if self.is_gone.is_some() || self.close(view, set, name) {
                     self.runs.open = None;
                     (self.outlook, self.due) = (Outlook::Due, None);
                 }
@@ -306,8 +312,8 @@ impl Jobs {
             }
             return;
         }
-        if self.runs.open.is_none() {
-            self.runs.begin(at, &spec.digest, false);
+        if self.runs.open.is_none() || self.is_gone.is_some() {
+            self.runs.begin(at, &spec.digest, self.is_gone == Some(true));
         }
         self.create(view, set, revision, spec);
     }
@@ -339,51 +345,6 @@ impl Jobs {
         let (set, set_uid) = (set.name.clone(), set.uid.clone());
         let digest = spec.digest.clone();
         self.write = Some(JobWrite::Create(Box::new(NewJob { name, at, digest, set, set_uid, environment })));
-    }
-
-    /// Forgets the Job of a ReplicaSet that does not run any more, one in each reconcile. Whether there is none.
-    fn tidy(&mut self, view: View<'_>, declared: Option<usize>) -> bool {
-        let has_open =
-            |set: &ReplicaSet| set.annotations.get(ROLLOUT).is_some_and(|it| it.contains("\"open\""));
-        // One Job is read in a reconcile: that of the declared ReplicaSet comes first, also when it has just ended.
-        if declared.and_then(|index| view.sets.all.get(index)).is_some_and(|set| has_open(set)) {
-            return true;
-        }
-        let mut others = view.sets.all.iter().enumerate();
-        let Some((index, set)) = others.find(|(index, set)| Some(*index) != declared && has_open(set)) else {
-            return true;
-        };
-        let Some(memory) = Memory::of(set) else { return true };
-        let Some(open) = &memory.runs.open else { return true };
-        let name = memory.runs.name(&view.workload().name, memory.revision, open.at);
-        if self.close(view, set, name) {
-            let memory = Memory { runs: Runs { open: None, ..memory.runs.clone() }, ..memory };
-            self.stray = Some(Box::new(Note { set: index, memory, events: Vec::new() }));
-        }
-        false
-    }
-
-    /// Deletes a Job of this ReplicaSet. Whether that is done, or there is none.
-    fn close(&mut self, view: View<'_>, set: &ReplicaSet, name: String) -> bool {
-        if self.write.is_some() {
-            return false;
-        }
-        let Some(found) = view.observed.answers.job.as_ref().filter(|found| found.name == name) else {
-            self.ask.get_or_insert(Ask::Job { name });
-            return false;
-        };
-        match &found.job {
-            Err(why) => {
-                self.outlook = Outlook::Unknown(why.clone());
-                self.look_again(view.now);
-                false
-            }
-            Ok(Some(Job { uid, controller_uid: Some(owner), .. })) if *owner == set.uid => {
-                self.write = Some(JobWrite::Delete { name, uid: uid.clone() });
-                true
-            }
-            Ok(_) => true,
-        }
     }
 }
 

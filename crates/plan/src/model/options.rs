@@ -46,7 +46,7 @@ impl Options {
     /// `terminating_replicas`: whether ReplicaSets report pods that terminate, so that the Deployment does.
     #[must_use]
     pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
-        let at_once = Self {
+        let unpaced = Self {
             terminating_replicas,
             status_waits_since: None,
             joins_reports: false,
@@ -55,12 +55,18 @@ impl Options {
             epoch: None,
         };
         match pace {
-            Pace::EachReconcile => at_once,
+            Pace::EachReconcile => unpaced,
             Pace::Paced { flavour, since: status_waits_since, is_busy } => {
                 let joins_reports = flavour.has_status_extras();
-                Self { status_waits_since, joins_reports, is_busy, ..at_once }
+                Self { status_waits_since, joins_reports, is_busy, ..unpaced }
             }
         }
+    }
+
+    /// The same for a reconcile that makes its report itself.
+    #[must_use]
+    pub fn unpaced(self) -> Self {
+        Self { status_waits_since: None, joins_reports: false, is_busy: false, ..self }
     }
 
     /// The same in this epoch of the operator.

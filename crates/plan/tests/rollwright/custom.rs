@@ -183,20 +183,34 @@ fn a_newer_template_ends_the_process_before_another_begins() {
     asks(&mut world, "30%", 30);
     world.set_template(template("d"));
     let mut order = Vec::new();
-    for _ in 0..60 {
+    for second in 0..60 {
         world.wait(1);
+        if second == 30 {
+            // Until then, its pod does what it does before it ends.
+            world.jobs.remove("web-3-custom-1");
+        }
         let plan = world.plan();
         for planned in &plan.actions {
             match &planned.action {
-                Action::CreateJob(new) => order.push(format!("+{}", new.name)),
-                Action::DeleteJob { name, .. } => order.push(format!("-{name}")),
+                Action::CreateJob(new) => order.push(format!("{second}: +{}", new.name)),
+                Action::DeleteJob { name, .. } => {
+                    order.push(format!("{second}: -{name}"));
+                    become_(&mut world, &JobState::Deleting);
+                    continue;
+                }
                 _ => {}
             }
             world.act(&planned.action);
         }
         crate::rollwright::come_up(&mut world, &[]);
+        assert!(
+            second != 20 || why(&world).contains("Job web-3-custom-1 is being deleted"),
+            "{}",
+            why(&world)
+        );
     }
-    assert_eq!(order, ["-web-3-custom-1", "+web-4-custom-1"]);
+    assert_eq!(order.len(), 2, "{order:?}");
+    assert!(order[0].ends_with(": -web-3-custom-1") && order[1] == "31: +web-4-custom-1", "{order:?}");
     asks(&mut world, "100%", 30);
     assert_eq!(new_pods(&world, "d"), 0, "the old process does not decide about another revision");
 }

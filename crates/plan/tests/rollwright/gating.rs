@@ -127,8 +127,11 @@ fn a_job_that_somebody_deletes_is_made_again_once() {
     play(&mut world, 30, &[]);
     assert_eq!(jobs(&world), ["web-3-1-2"]);
     become_(&mut world, &JobState::Deleting);
+    play(&mut world, 30, &[]);
+    assert!(why(&world).contains("(unknown: Job web-3-1-2 is being deleted, and its pod still runs)"));
+    world.jobs.clear();
     play(&mut world, 300, &[]);
-    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-2"], "9+1"));
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec![], "9+1"));
     assert!(
         why(&world).contains("(unknown: somebody deleted Job web-3-1-2, as the one before)"),
         "{}",
