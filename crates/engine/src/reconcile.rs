@@ -120,7 +120,7 @@ impl<C: Cluster> Reconcile<'_, C> {
                         Ok(Then::End) => return self.end(*plan),
                         Ok(Then::With(set)) => self.observed.sets.push(*set),
                         Ok(Then::Without(error)) => {
-                            // It ends with an error, so the next one may come late: its report does not wait.
+                            // Ended with an error, the reconcile is repeated late: its report does not wait.
                             self.observed.options = self.observed.options.unpaced();
                             self.refused = Some(error);
                         }
