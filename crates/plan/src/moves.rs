@@ -25,13 +25,15 @@ pub(crate) fn moves(sets: &[Counted], aim: &Aim) -> Moves {
 }
 
 fn chosen(sets: &[Counted], aim: &Aim) -> Moves {
+    let is_wanted = matches!(aim.because, Because::RollingBack(_) | Because::AwaitsHook);
+    let created = || created(sets, aim).filter(|_| is_wanted);
     match (aim.scope, aim.manner) {
-        (Scope::Shut, _) => Moves {
-            created: created(sets, aim)
-                .filter(|_| matches!(aim.because, Because::RollingBack(_) | Because::AwaitsHook)),
-            ..Moves::default()
-        },
-        (Scope::Frozen, _) => scale::scale(sets, aim),
+        (Scope::Shut, _) => Moves { created: created(), ..Moves::default() },
+        (Scope::Frozen, _) => {
+            let moves = scale::scale(sets, aim);
+            let created = if moves.is_empty() { created() } else { None };
+            Moves { created, ..moves }
+        }
         (Scope::Open | Scope::Growth, Manner::Rolling) => {
             // SP-1: at the end, S6 is as it is.
             if aim.is_partial() { partition::roll(sets, aim) } else { roll(sets, aim) }

@@ -325,7 +325,7 @@ fn standing<'a>(decisions: &Decisions<'_>, status: &Status, is_complete: bool, w
             }
             Standing::resting(reason::RESTING_AT_STEP, why)
         }
-        _ if decisions.awaits_hook_after(status) && !Standing::is_blocked(status) => {
+        _ if decisions.awaits_hook_after(status) && !workload.paused && !Standing::is_blocked(status) => {
             Standing::resting(reason::AWAITING_HOOK, why)
         }
         _ => Standing::diverged(&decisions.course.situation, workload.paused, why)

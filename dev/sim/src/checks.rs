@@ -9,6 +9,7 @@ pub(crate) mod evidence;
 pub(crate) mod held;
 mod history;
 pub(crate) mod identity;
+mod jobs;
 mod kept;
 mod kstatus;
 pub(crate) mod liveness;
@@ -130,7 +131,7 @@ const ON_WRITE: [(&str, Check); 21] = [
 ];
 
 /// Everything that looks at one write of a Deployment with a pin or verdicts, and its premise, which is counted.
-const ON_RULED_WRITE: [(&str, &str, Rule); 24] = [
+const ON_RULED_WRITE: [(&str, &str, Rule); 30] = [
     ("FP-1", "FP-1: a revision becomes good", verdicts::good_is_true),
     ("FP-1", "FP-1: a revision becomes good by a reading", evidence::good_is_read),
     ("FP-2", "FP-2: a write of a reconcile that stores a failure", verdicts::stored_first),
@@ -155,6 +156,12 @@ const ON_RULED_WRITE: [(&str, &str, Rule); 24] = [
     ("FP-11", "FP-11: a write while the pinned ReplicaSet is missing", pause::nothing_replaces),
     ("HO-2", "HO-2: a size changes that a crash could have held", held::moves_in_its_epoch),
     ("HO-5", "HO-5: a rollout continues in another epoch", held::ends_by_a_word),
+    ("GA-1", "GA-1: a pod comes after a hook", jobs::hook_comes_first),
+    ("GA-1", "GA-1: a rollout goes on past a gate", jobs::gate_opens),
+    ("GA-1", "GA-1: a rollout is complete after a hook", jobs::hook_comes_last),
+    ("GA-2", "GA-2: a Job begins, and nobody is in its way", jobs::runs_once),
+    ("GA-6", "GA-6: a Job begins", jobs::begins_in_a_rollout),
+    ("GA-9", "GA-9: a Job is deleted", jobs::ends_with_a_reason),
 ];
 
 /// What is remembered from write to write.

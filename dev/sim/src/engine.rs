@@ -14,12 +14,13 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use plan::Flavour;
 use witness::Version;
-use world::{Change, GarbageCollector, Key, Kubelets, ReplicaSetController, Resource, Store};
+use world::{Change, GarbageCollector, JobController, Key, Kubelets, ReplicaSetController, Resource, Store};
 
 use crate::actor::Actor;
 use crate::chance::Dice;
 use crate::checks::Checks;
 use crate::history::{History, workloads_of};
+use crate::jobs::is_of_job;
 use crate::nature::{Gate, Nature, Switches};
 use crate::operator::{Operator, Watch};
 use crate::record::{Coverage, Trace};
@@ -52,6 +53,7 @@ pub(crate) struct Engine<'a> {
     epoch: Timestamp,
     pub(crate) store: Store,
     pub(crate) sets: ReplicaSetController,
+    pub(crate) jobs: JobController,
     pub(crate) kubelets: Kubelets,
     collector: GarbageCollector,
     pub(crate) nature: Nature,
@@ -78,6 +80,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) outages: Vec<u16>,
     /// For how many seconds the server asks to be spared, while it does.
     pub(crate) overload: Option<u64>,
+    /// How many troubles keep Jobs from being read.
+    pub(crate) unreadable_jobs: u32,
     /// A ReplicaSet that its controller does not look at.
     pub(crate) slow_set: Option<Key>,
     /// Who plays beside the users, in a namespace of their own.
@@ -106,6 +110,7 @@ impl<'a> Engine<'a> {
             epoch,
             store,
             sets: ReplicaSetController::new(),
+            jobs: JobController::new(),
             kubelets,
             collector: GarbageCollector::new(),
             nature: Nature { salt, pods: scenario.pods, is_healed: false, ..Nature::default() },
@@ -128,6 +133,7 @@ impl<'a> Engine<'a> {
             clock_off: 0,
             outages: Vec::new(),
             overload: None,
+            unreadable_jobs: 0,
             slow_set: None,
             tenant: None,
         }
@@ -207,6 +213,7 @@ impl<'a> Engine<'a> {
                 self.saw_pods(id, &of);
                 self.set_alarm(id);
             }
+            Event::JobNews(id, of) => self.hear_of_job(id, of),
             Event::Alarm(id) => self.alarm(id),
             Event::Arrive(id, sent) => self.arrive(id, &sent),
             Event::Answer(id, attempt, reply) => self.answer(id, attempt, *reply),
@@ -230,7 +237,7 @@ impl<'a> Engine<'a> {
         if self.store.version() == self.seen {
             return;
         }
-        let kinds = [Resource::Pods, Resource::ReplicaSets, workloads_of(self.flavour)];
+        let kinds = [Resource::Pods, Resource::ReplicaSets, Resource::Jobs, workloads_of(self.flavour)];
         let mut changes: Vec<Change> = Vec::new();
         if let Ok(news) = self.store.all_changes(self.seen) {
             let news = news.inspect(|change| self.tenant.iter_mut().for_each(|tenant| tenant.notes(change)));
@@ -258,6 +265,7 @@ impl<'a> Engine<'a> {
         let kind = match change.object.resource {
             Resource::Pods => 1,
             Resource::ReplicaSets => 2,
+            Resource::Jobs => 8,
             _ => 3,
         };
         self.trace.note(&[self.now, kind, change.version, u64::from(is_deleted)]);
@@ -267,6 +275,8 @@ impl<'a> Engine<'a> {
             self.pods_are_heeded(which);
         }
         match change.object.resource {
+            Resource::Jobs => return self.take_in_job(which, change, actor),
+            Resource::Pods if is_of_job(&change.object) => return,
             Resource::Pods => {
                 let wall = self.wall();
                 if let Some(subject) = self.subjects.get_mut(which) {
@@ -329,9 +339,12 @@ impl<'a> Engine<'a> {
         for change in changes {
             let [pods, sets, workloads] = &mut kinds;
             match change.object.resource {
+                Resource::Jobs => self.tell_of_job(&change.object),
                 Resource::Pods => {
-                    *pods = true;
-                    of.insert(self.whose(&change.object));
+                    if !is_of_job(&change.object) {
+                        *pods = true;
+                        of.insert(self.whose(&change.object));
+                    }
                     self.look_at(self.now, Key::of(&change.object));
                 }
                 Resource::ReplicaSets => *sets = true,

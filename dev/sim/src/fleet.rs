@@ -60,6 +60,20 @@ impl Scenario {
     /// The scenario of a seed as `make sim` plays it: half of them with one Deployment.
     #[must_use]
     pub fn drawn(seed: u64) -> Self {
+        let mut scenario = Self::without_jobs(seed);
+        crate::themes::gated(seed, &mut scenario, 12);
+        scenario
+    }
+
+    /// The same with gates and hooks in each seed.
+    #[must_use]
+    pub fn gated(seed: u64) -> Self {
+        let mut scenario = Self::without_jobs(seed);
+        crate::themes::gated(seed, &mut scenario, 100);
+        scenario
+    }
+
+    fn without_jobs(seed: u64) -> Self {
         let mut scenario = Self::of(seed);
         crate::themes::other_revisions(seed, &mut scenario);
         let mut dice = Dice::new(seed, 11);

@@ -13,6 +13,7 @@ pub mod coverage;
 mod engine;
 pub mod fleet;
 mod history;
+mod jobs;
 mod link;
 pub mod matrix;
 mod nature;
@@ -53,6 +54,8 @@ pub struct Settings {
     pub plain: bool,
     /// Whether seeds make one Deployment, and its operator knows no slots, cooldowns and competing controllers.
     pub alone: bool,
+    /// Whether all Deployments of rollwright.dev have gates and hooks.
+    pub gated: bool,
     /// Whether every request is kept with its body.
     pub requests: bool,
 }
@@ -94,6 +97,7 @@ pub fn scenario(seed: u64, settings: &Settings) -> Scenario {
     match settings {
         Settings { plain: true, .. } => Scenario::plain(seed),
         Settings { alone: true, .. } => Scenario::of(seed),
+        Settings { gated: true, .. } => Scenario::gated(seed),
         _ => Scenario::drawn(seed),
     }
 }
@@ -148,13 +152,20 @@ fn bound(scenario: &Scenario) -> Time {
         | scenario::Act::ScaleSet(_, size) => Some(size),
         _ => None,
     });
+    let has_jobs = steps.clone().any(|step| matches!(&step.act, scenario::Act::Jobs(_))
+        || matches!(&step.act, scenario::Act::Stages(list, _) if list.iter().any(|stage| stage.gate.is_some())));
     let starts = others.map(|member| member.start.replicas).chain([scenario.start.replicas]);
     let replicas = replicas.chain(starts).max().unwrap_or(1).max(1);
     let rounds = u64::try_from(replicas).unwrap_or(1) + 4;
     let pods = (scenario.pods.ready_max + scenario.pods.gone_max + 10_000) * MILLISECOND;
     let slots = u64::try_from(scenario.others().len()).unwrap_or(0) * 15 * SECOND;
+    let jobs = if has_jobs { 600 * SECOND } else { 0 };
     // With a clock that is off, an operator waits for up to this much longer until a ReplicaSet is old enough to go.
-    rounds * pods + (420 + scenario.clock_off()) * SECOND + slots + steps.filter_map(rests).max().unwrap_or(0)
+    rounds * pods
+        + (420 + scenario.clock_off()) * SECOND
+        + jobs
+        + slots
+        + steps.filter_map(rests).max().unwrap_or(0)
 }
 
 /// Time for a step of a rollout.
@@ -178,7 +189,8 @@ fn come_to_rest(engine: &mut Engine<'_>, healed: Time) {
         return;
     }
     // Pods are read at a step, too (FP-4).
-    let is_read = engine.subjects.iter().any(|subject| subject.truth.rests());
+    let is_read =
+        engine.subjects.iter().any(|subject| subject.truth.rests() || subject.truth.asks_for_jobs());
     let requests =
         |engine: &Engine<'_>| engine.counts.requests - if is_read { engine.counts.looks } else { 0 };
     let before = requests(engine);
@@ -206,9 +218,11 @@ fn has_come_right(engine: &mut Engine<'_>, which: usize) -> bool {
             engine.coverage.hit("a revert at rest");
         }
     }
-    engine.checks.fail("LV-1", checks::liveness::converged(&subject.truth, engine.flavour, subject.is_alone));
+    let named = |text: String| format!("{}: {text}", subject.name);
+    let verdict = checks::liveness::converged(&subject.truth, engine.flavour, subject.is_alone);
+    engine.checks.fail("LV-1", verdict.map_err(named));
     let workload = subject.truth.workload.as_deref();
-    engine.checks.fail("HI-1", workload.map_or(Ok(()), checks::records::ended));
+    engine.checks.fail("HI-1", workload.map_or(Ok(()), checks::records::ended).map_err(named));
     true
 }
 

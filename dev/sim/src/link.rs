@@ -208,9 +208,12 @@ impl Link {
                 let subresource = if of_status { Subresource::Status } else { Subresource::Main };
                 Request::Patch { resource: self.resource(kind), name, patch, subresource }
             }
-            port::Request::Delete { name, uid, version, .. } => {
-                Request::Delete { name, uid, version: version.unwrap_or_default() }
-            }
+            port::Request::Delete { kind, name, uid, version, .. } => Request::Delete {
+                resource: self.resource(kind),
+                name,
+                uid,
+                version: version.unwrap_or_default(),
+            },
         }
     }
 

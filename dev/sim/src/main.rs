@@ -38,6 +38,9 @@ struct Arguments {
     /// One Deployment a seed, and an operator without slots, cooldowns and competing controllers.
     #[arg(long)]
     alone: bool,
+    /// All Deployments of rollwright.dev have gates and hooks.
+    #[arg(long)]
+    gates: bool,
     /// Lets the operator die around every write of a few scenarios.
     #[arg(long)]
     crash_matrix: bool,
@@ -51,12 +54,12 @@ struct Arguments {
 
 impl Arguments {
     fn settings(&self) -> Settings {
-        Settings { plain: self.plain, alone: self.alone, ..Settings::default() }
+        Settings { plain: self.plain, alone: self.alone, gated: self.gates, ..Settings::default() }
     }
 
     /// Whether everything that should happen can.
     fn is_whole(&self) -> bool {
-        !self.plain && !self.alone
+        !self.plain && !self.alone && !self.gates
     }
 }
 

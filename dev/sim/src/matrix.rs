@@ -98,6 +98,7 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
         steps,
         faults: Vec::new(),
         fleet: None,
+        lacks_jobs: false,
     };
     // Four pods, one at a time, take longer than from `first` to `second`.
     let (first, second, later) = (60_000, 68_000, 200_000);
@@ -148,7 +149,8 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
 
 /// What users do to rollouts with steps, to pins, and to aborts, fifty seconds apart.
 fn policies() -> [(&'static str, Vec<Act>); 6] {
-    let stage = |updated: Share, approval: bool, wait: Option<i64>| Stage { updated, approval, wait };
+    let stage =
+        |updated: Share, approval: bool, wait: Option<i64>| Stage { updated, approval, wait, gate: None };
     let stages = || {
         let list = [
             stage(Share::Pods(1), true, None),

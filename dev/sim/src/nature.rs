@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use world::{
-    Admission, Course, Fate, Object, Operation, Policy, Refused, Request, Resource, Store, Subresource,
+    Admission, Course, Defaults, Fate, Object, Operation, Policy, Refused, Request, Resource, Store,
+    Subresource,
 };
 
 use crate::chance::{Dice, mix};
 use crate::record::digest;
-use crate::scenario::Pods;
+use crate::scenario::{Doing, Pods};
 use crate::tenant::TENANT;
 
 /// From this image on, no pod ever becomes ready.
@@ -55,8 +56,16 @@ pub(crate) struct Nature {
     pub(crate) crashing: BTreeSet<String>,
 }
 
+/// The name of the image of a Job.
+pub(crate) fn probe_image(doing: Doing, number: u8) -> String {
+    format!("job:{doing:?}{number}")
+}
+
 impl Policy for Nature {
     fn course(&mut self, pod: &Object, before: Option<&Course>) -> Course {
+        if let Some(doing) = image_of(pod).strip_prefix("job:") {
+            return self.of_job(pod, doing);
+        }
         if let Some(before) = before.filter(|_| !self.has_lacked) {
             return if self.is_healed { Self::healed(pod, *before) } else { *before };
         }
@@ -72,6 +81,24 @@ impl Policy for Nature {
 }
 
 impl Nature {
+    /// The fate of the pod of a Job. Once all is healed, each ends, and one that could not is good.
+    fn of_job(&self, pod: &Object, doing: &str) -> Course {
+        let mut dice = Dice::new(self.salt, mix(digest(pod.uid())));
+        let is_blocked = doing.starts_with("Waits") && !self.is_healed;
+        let lasts = doing.starts_with("Lasts") && !self.is_healed;
+        let most = dice.one_of(&[500, 3000, 20_000], 3000);
+        let after = (!lasts).then(|| Duration::from_millis(dice.below(most)));
+        let ends = Fate::Ends { after, code: u8::from(doing.starts_with("Fails")) };
+        Course {
+            node: Some(usize::try_from(dice.below(8)).unwrap_or(0)),
+            bound_after: Duration::from_millis(dice.below(20)),
+            fate: if is_blocked { Fate::ImagePull } else { ends },
+            ready_after: Some(Duration::from_millis(dice.below(3000))),
+            unready_after: None,
+            gone_after: Duration::from_millis(dice.below(self.pods.gone_max + 1)),
+        }
+    }
+
     /// The fate of a pod once nothing goes wrong by itself any more.
     fn healed(pod: &Object, course: Course) -> Course {
         let is_healed = matches!(course.fate, Fate::Restarts { .. }) || image_of(pod).contains(":half");
@@ -134,6 +161,10 @@ pub(crate) struct Switches {
     pub(crate) webhook: AtomicI64,
     /// A webhook makes every new ReplicaSet unrecognisable; counts them.
     pub(crate) stripping: AtomicI64,
+    /// No Job is created.
+    pub(crate) jobs: AtomicI64,
+    /// As the server fills in what a Job lacks.
+    pub(crate) defaults: Defaults,
 }
 
 /// The step of admission that obeys the switches.
@@ -145,6 +176,13 @@ impl Admission for Gate {
         let is_creation = request.operation == Operation::Create && request.subresource == Subresource::Main;
         if !is_creation || object.namespace() == TENANT {
             return Ok(());
+        }
+        if request.resource == Resource::Jobs {
+            if self.0.jobs.load(Ordering::Relaxed) > 0 {
+                let why = "exceeded quota: jobs.batch";
+                return Err(Refused::forbidden(request.resource, object.name(), why));
+            }
+            return self.0.defaults.admit(store, request, object);
         }
         let limit = match request.resource {
             Resource::Pods => &self.0.pods,

@@ -107,12 +107,13 @@ impl Operator {
         wall: Timestamp,
     ) -> Self {
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
-        let plain = Settings { starts: false, cooldowns: false, force: true, ..Settings::default() };
+        let jobs = Settings { runs_jobs: !scenario.lacks_jobs, ..Settings::default() };
+        let plain = Settings { starts: false, cooldowns: false, force: true, ..jobs };
         let looking = Looking { after: BLOCKED_AFTER, words: Words::Withheld, engines: 1 };
         let shared = |fleet: &Fleet| {
             // Every other one is always busy, so that both paces are played.
             let busy_at = if scenario.salt.is_multiple_of(2) { 0 } else { plain.busy_at };
-            Settings { slots: fleet.limit, looking: Some(looking), busy_at, ..Settings::default() }
+            Settings { slots: fleet.limit, looking: Some(looking), busy_at, ..jobs }
         };
         let settings = scenario.fleet.as_ref().map_or(plain, shared);
         let surroundings = Surroundings {

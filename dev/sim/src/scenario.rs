@@ -3,6 +3,7 @@
 
 mod draw;
 mod faults;
+mod jobs;
 mod stages;
 
 use plan::Flavour;
@@ -11,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::chance::Dice;
 pub use crate::fleet::{Fleet, Member};
 pub(crate) use draw::{start, steps};
+pub use faults::{LookFault, WriteFault};
+pub use jobs::{Doing, JobAct, Probe};
 pub use stages::{Stage, Target};
 
 /// Milliseconds of virtual time.
@@ -35,6 +38,9 @@ pub struct Scenario {
     /// to nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
+    /// Whether the operator runs no Jobs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_jobs: bool,
 }
 
 /// The Deployment as it is created.
@@ -197,6 +203,8 @@ pub enum Act {
     Continue,
     /// What the pods of the template as it is now do from here on, although they were ready.
     Spoil(Spoiled),
+    /// Something about gates and hooks.
+    Jobs(JobAct),
 }
 
 /// The fate of pods that were ready.
@@ -230,42 +238,6 @@ pub enum Fault {
     Look(u32, LookFault),
     /// From a time on, for so long.
     During(Millis, Millis, Trouble),
-}
-
-/// What goes wrong with a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum WriteFault {
-    /// The operator dies before it is sent.
-    CrashBefore,
-    /// The write is carried out, and the operator dies before the answer comes.
-    CrashCommitted,
-    /// The operator dies when it has the answer.
-    CrashAfter,
-    /// The operator dies, and the write arrives this much later.
-    Zombie(Millis),
-    /// Refused with this code.
-    Refused(u16),
-    /// Carried out, but answered with 504.
-    LostAnswer,
-    /// Carried out, but not answered until the deadline.
-    Silence,
-    /// The request takes this long.
-    Slow(Millis),
-    /// Refused, and the server asks for no request for this many seconds (`Retry-After`).
-    RetryAfter(u64),
-}
-
-/// What goes wrong with a look at pods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum LookFault {
-    /// Refused with this code.
-    Refused(u16),
-    /// Not answered until the deadline.
-    Silence,
-    /// The request takes this long.
-    Slow(Millis),
-    /// The request is answered this late, with what was true before.
-    Stale(Millis),
 }
 
 /// What goes wrong for a while.
@@ -312,6 +284,10 @@ pub enum Trouble {
     Takeover,
     /// Every write is carried out, but answered with 504.
     Unanswered,
+    /// No Job is created.
+    JobQuota,
+    /// Nobody may read a Job.
+    JobsUnreadable,
 }
 
 impl Scenario {
@@ -372,7 +348,7 @@ impl Scenario {
         let is_apps = dice.percent(25);
         // Upstream creates ReplicaSet after ReplicaSet under a webhook, and so does Rollwright on apps/v1 (S4.15).
         faults.retain(|fault| !is_apps || !matches!(fault, Fault::During(_, _, Trouble::Webhook)));
-        Self { is_apps, salt: dice.draw(), start, pods, steps, faults, fleet: None }
+        Self { is_apps, salt: dice.draw(), start, pods, steps, faults, fleet: None, lacks_jobs: false }
     }
 
     /// A plain rollout of ten pods, to measure speed.
@@ -393,6 +369,7 @@ impl Scenario {
             steps: vec![Step { at: 10_000, act: Act::Template(1) }],
             faults: Vec::new(),
             fleet: None,
+            lacks_jobs: false,
         }
     }
 }

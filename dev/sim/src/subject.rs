@@ -8,6 +8,7 @@ use world::{Key, Object, Resource};
 use crate::checks::Marks;
 use crate::engine::Engine;
 use crate::history::workloads_of;
+use crate::jobs::{Jobs, is_of_job};
 use crate::rival::Rivalry;
 use crate::scenario::{Scenario, Start, Step};
 use crate::signs::Window;
@@ -59,7 +60,7 @@ impl<'a> Subject<'a> {
             name: numbered(NAME, which),
             start,
             steps,
-            truth: Truth::new(steps.iter().any(Step::judges_by_pods), is_untimed),
+            truth: Truth::new(steps.iter().any(Step::judges_by_pods), is_untimed, Jobs::new(scenario)),
             marks: Marks::default(),
             is_alone: true,
             rivalry: Rivalry::default(),
@@ -91,6 +92,8 @@ impl Engine<'_> {
         let stem = |name: &'_ str| name.rsplit_once('-').map_or(name.len(), |(stem, _)| stem.len());
         let mut name = object.name();
         let depth = match object.resource {
+            Resource::Pods if is_of_job(object) => 4,
+            Resource::Jobs => 3,
             Resource::Pods => 2,
             Resource::ReplicaSets => 1,
             _ => 0,

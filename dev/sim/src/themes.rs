@@ -1,6 +1,7 @@
 //! Scenarios with a theme: situations that bugs of the past needed, and that pure chance makes
 //! too seldom. Numbers and times are still drawn from the seed.
 
+mod gated;
 mod revisions;
 mod stepped;
 
@@ -9,6 +10,7 @@ use std::iter;
 use crate::chance::Dice;
 use crate::scenario::{Act, Fault, Rollout, Scenario, Share, Step, Trouble, WriteFault};
 
+pub(crate) use gated::gated;
 pub(crate) use revisions::{other_revisions, policed};
 pub(crate) use stepped::stepped_fleet;
 

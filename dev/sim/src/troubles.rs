@@ -9,7 +9,7 @@ use world::{Object, Resource};
 
 use crate::actor::Actor;
 use crate::engine::{Engine, Event, MILLISECOND, SECOND};
-use crate::nature::BAD_IMAGE;
+use crate::nature::{BAD_IMAGE, Switches};
 use crate::operator::Watch;
 use crate::scenario::{Fault, Millis, Trouble};
 use crate::subject::Which;
@@ -55,6 +55,8 @@ impl Engine<'_> {
                 self.switches.sets.store(there(Resource::ReplicaSets, self), Ordering::Relaxed);
             }
             Trouble::Webhook => self.switches.webhook.store(1, Ordering::Relaxed),
+            Trouble::JobQuota => self.switches.jobs.store(1, Ordering::Relaxed),
+            Trouble::JobsUnreadable => self.unreadable_jobs += 1,
             Trouble::Stripping => self.switches.stripping.store(1, Ordering::Relaxed),
             Trouble::NodeLoss(which) => {
                 self.kubelets.lose_node(&mut self.store, &node(which));
@@ -112,6 +114,8 @@ impl Engine<'_> {
             Trouble::PodQuota => self.switches.pods.store(0, Ordering::Relaxed),
             Trouble::SetQuota => self.switches.sets.store(0, Ordering::Relaxed),
             Trouble::Webhook => self.switches.webhook.store(0, Ordering::Relaxed),
+            Trouble::JobQuota => self.switches.jobs.store(0, Ordering::Relaxed),
+            Trouble::JobsUnreadable => self.unreadable_jobs = self.unreadable_jobs.saturating_sub(1),
             Trouble::Stripping => self.switches.stripping.store(0, Ordering::Relaxed),
             Trouble::NodeLoss(which) => {
                 self.kubelets.restore_node(&mut self.store, &node(which));
@@ -165,6 +169,7 @@ impl Engine<'_> {
     /// Nothing goes wrong any more, and what users left broken is mended.
     pub(crate) fn heal(&mut self) {
         self.trace.say(|| "heal".to_owned());
+        (0..self.subjects.len()).for_each(|which| self.jobs_are_ended(which));
         self.nature.is_healed = true;
         self.nature.lacking.clear();
         self.nature.crashing.clear();
@@ -174,9 +179,9 @@ impl Engine<'_> {
         self.subjects.iter_mut().for_each(|subject| subject.rivalry.active = 0);
         self.clock_off = 0;
         self.slow_set = None;
-        for switch in
-            [&self.switches.pods, &self.switches.sets, &self.switches.webhook, &self.switches.stripping]
-        {
+        self.unreadable_jobs = 0;
+        let Switches { pods, sets, webhook, stripping, jobs, .. } = &*self.switches;
+        for switch in [pods, sets, webhook, stripping, jobs] {
             switch.store(0, Ordering::Relaxed);
         }
         for which in 0..3 {
@@ -249,7 +254,9 @@ impl Engine<'_> {
         let has_steps = truth.is_some_and(|it| it.workload.as_ref().is_some_and(|it| !it.steps.is_empty()));
         let revision = self.store.get(&key).and_then(|workload| workload.status_number("revision"));
         if let Some(revision) = revision.filter(|_| has_steps && self.scenario.salt.is_multiple_of(2)) {
-            let text = format!("{revision}/all/at last");
+            // GA-8: with force, in half of these.
+            let words = if self.scenario.salt.is_multiple_of(4) { "force/at last" } else { "at last" };
+            let text = format!("{revision}/all/{words}");
             self.edit(&key, json!({ "metadata": { "annotations": { PROMOTE: text } } }));
         }
     }
@@ -282,5 +289,7 @@ fn name(trouble: Trouble) -> &'static str {
         Trouble::Overload(_) => "trouble overload",
         Trouble::Takeover => "trouble takeover",
         Trouble::Unanswered => "trouble unanswered",
+        Trouble::JobQuota => "trouble job quota",
+        Trouble::JobsUnreadable => "trouble jobs unreadable",
     }
 }

@@ -10,6 +10,7 @@ use world::{Change, ChangeKind, Object};
 
 use crate::actor::Actor;
 use crate::checks::steps::says_resting;
+use crate::jobs::Jobs;
 use crate::shown::Shown;
 use crate::signs::Signs;
 use crate::verdict::{Running, memory, pin, revision, running, says};
@@ -26,8 +27,9 @@ pub(crate) struct SetTruth {
     is_owned: bool,
     /// uid of the Deployment that it was created for.
     pub(crate) made_for: Option<String>,
-    /// When its revision was declared or retried.
+    /// When its revision was declared or retried, and with which version.
     pub(crate) since: Timestamp,
+    pub(crate) begun: u64,
     /// Pods that are neither finished nor terminating.
     pub(crate) active: i64,
     /// Those that are available.
@@ -87,12 +89,13 @@ pub(crate) struct Truth {
     /// What pods showed, if a policy may judge by them.
     pub(crate) signs: Signs,
     pub(crate) reads_signs: bool,
+    pub(crate) jobs: Jobs,
 }
 
 impl Truth {
-    pub(crate) fn new(reads_signs: bool, is_untimed: bool) -> Self {
+    pub(crate) fn new(reads_signs: bool, is_untimed: bool, jobs: Jobs) -> Self {
         let bounds = Bounds::new(is_untimed);
-        Self { reads_signs, bounds, ..Self::default() }
+        Self { reads_signs, bounds, jobs, ..Self::default() }
     }
 
     /// The ReplicaSets of the Deployment (𝓡).
@@ -178,6 +181,7 @@ impl Truth {
                 is_owned,
                 made_for: set.controller_uid.clone(),
                 since: now,
+                begun: version,
                 active: 0,
                 available: 0,
                 foreign_cut: 0,
@@ -190,7 +194,7 @@ impl Truth {
                 truth.foreign_cut = 0;
             }
             if begins_anew(&truth.set, set) {
-                truth.since = now;
+                (truth.since, truth.begun) = (now, version);
             }
             truth.set = set.clone();
             truth.is_owned = is_owned;
@@ -205,6 +209,7 @@ impl Truth {
 
     /// The Deployment or one of its ReplicaSets was written: what has the declared revision shown?
     pub(crate) fn judge(&mut self, now: Timestamp) {
+        self.judge_jobs(now);
         self.note_bounds(now);
         let known = self.shown.take();
         let Some(workload) = self.workload.clone().filter(|workload| workload.failure_policy.is_some())
@@ -223,7 +228,8 @@ impl Truth {
         };
         let mut bounds = std::mem::take(&mut self.bounds);
         let sets: Vec<&ReplicaSet> = self.owned().map(|truth| &*truth.set).collect();
-        bounds.next(&workload, (&sets, self.new_set().map(|truth| &*truth.set)), now);
+        let opens = |set: &str, step: usize| self.opens(set, step);
+        bounds.next(&workload, (&sets, self.new_set().map(|truth| &*truth.set)), now, &opens);
         self.bounds = bounds;
     }
 

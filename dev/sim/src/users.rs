@@ -1,5 +1,7 @@
 //! What others do: users, autoscalers, people who edit what they should not.
 
+mod jobs;
+mod names;
 mod spec;
 mod steps;
 
@@ -15,6 +17,7 @@ use crate::engine::{Engine, Event, SECOND};
 use crate::nature::{Nature, image};
 use crate::scenario::Act;
 use crate::subject::Which;
+use names::name;
 use spec::{policy, strategy, template};
 
 /// Values that nobody should write into an annotation.
@@ -126,6 +129,7 @@ impl Engine<'_> {
             }
             Act::Continue => self.say_the_word(which),
             Act::Stages(..) | Act::Promote(..) | Act::Forget | Act::Spoil(_) => self.step_on(which, &act),
+            Act::Jobs(act) => self.act_on_jobs(which, act),
             Act::Lack(is_lacking) => self.lack(which, is_lacking, |nature| &mut nature.lacking),
             Act::Crash(is_crashing) => self.lack(which, is_crashing, |nature| &mut nature.crashing),
             Act::Unpin => self.edit_spec(which, &json!({ "pin": null })),
@@ -145,6 +149,7 @@ impl Engine<'_> {
                 truth.map_or(Ok(()), |truth| crate::checks::progress::fails_in_time(truth, self.wall()));
             self.checks.fail("FP-3", verdict);
         }
+        self.jobs_are_ended(which);
         self.pods_are_heeded(which);
     }
 
@@ -356,44 +361,5 @@ impl Engine<'_> {
 fn insert(object: &mut Value, field: &str, value: Value) {
     if let Some(members) = object.as_object_mut() {
         members.insert(field.to_owned(), value);
-    }
-}
-
-fn name(act: &Act) -> &'static str {
-    match act {
-        Act::Template(_) => "act template",
-        Act::Scale(_) => "act scale",
-        Act::TemplateAndScale(..) => "act template and scale",
-        Act::Pause(_) => "act pause",
-        Act::RollBack(_) => "act rollback",
-        Act::Strategy(_) => "act strategy",
-        Act::HistoryLimit(_) => "act history limit",
-        Act::MinReady(_) => "act min ready",
-        Act::Annotate(_) => "act annotate",
-        Act::OrphanAndReturn => "act orphan",
-        Act::ScaleSet(..) => "act foreign size",
-        Act::Garbage(..) => "act garbage",
-        Act::Unlabel(_) => "act unlabel",
-        Act::Unmark(_) => "act unmark",
-        Act::Disown(_) => "act disown",
-        Act::DeleteSet(_) => "act delete set",
-        Act::DeletePod(_) => "act delete pod",
-        Act::TakeName(..) => "act take name",
-        Act::Restart(_) => "act restart",
-        Act::Pin(..) => "act pin",
-        Act::PinNothing => "act pin nothing",
-        Act::DeletePinned => "act delete pinned",
-        Act::Lack(_) => "act lack",
-        Act::Crash(_) => "act crash",
-        Act::Unpin => "act unpin",
-        Act::Policy(..) => "act policy",
-        Act::Retry(_) => "act retry",
-        Act::Abort(_) => "act abort",
-        Act::Stages(..) => "act steps",
-        Act::Promote(..) => "act promote",
-        Act::Forget => "act forget",
-        Act::Spoil(_) => "act spoil",
-        Act::Hold(_) => "act hold",
-        Act::Continue => "act continue",
     }
 }

@@ -45,7 +45,8 @@ pub(crate) fn says(set: &ReplicaSet, verdict: &str) -> bool {
 
 /// Whether verdicts count at all: without a policy and without steps, only where somebody asks to abort.
 pub(crate) fn is_judged(workload: &Workload) -> bool {
-    let has_rules = workload.failure_policy.is_some() || !workload.steps.is_empty();
+    let has_jobs = workload.checkpoints().next().is_some();
+    let has_rules = workload.failure_policy.is_some() || !workload.steps.is_empty() || has_jobs;
     has_rules || workload.annotations.contains_key(ABORT)
 }
 
@@ -154,7 +155,12 @@ pub(crate) fn running<'a>(
     };
     let action = workload.failure_policy.as_ref().map(|policy| policy.action);
     let is_aborted = is_aborted(&memory);
-    let acts = is_aborted || matches!(action, Some(FailureAction::Stop | FailureAction::Revert));
+    let has_failed = |ended: &Value| {
+        ended.get("cause").is_some() && ["before", "after"].iter().any(|at| ended["at"] == **at)
+    };
+    let ended = memory.pointer("/jobs/ended").and_then(Value::as_array);
+    let by_hook = ended.into_iter().flatten().any(has_failed);
+    let acts = is_aborted || by_hook || matches!(action, Some(FailureAction::Stop | FailureAction::Revert));
     if !is_judged(workload) || !acts {
         return Running::Set(declared);
     }

@@ -6,13 +6,13 @@ mod listed;
 use jiff::Timestamp;
 use plan::intstr::IntOrPercent;
 use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, PROMOTE};
-use plan::{Pin, ReplicaSet, UpdateStep, Workload};
+use plan::{Pin, ReplicaSet, Until, UpdateStep, Workload};
 use serde_json::Value;
 
 use crate::shown::after;
 use crate::verdict::{memory, pin, revision, says, serves};
 use listed::named;
-pub(crate) use listed::{ceiling, end, first_with, list, seconds, steps};
+pub(crate) use listed::{ceiling, end, first_with, list, seconds, steps, time};
 
 fn scaled_for(set: &ReplicaSet) -> Option<i64> {
     set.annotations.get(DESIRED_REPLICAS)?.parse().ok()
@@ -125,6 +125,7 @@ impl Bounds {
         workload: &Workload,
         (sets, declared): (&[&ReplicaSet], Option<&ReplicaSet>),
         now: Timestamp,
+        opens: &dyn Fn(&str, usize) -> bool,
     ) {
         let known = self.bound.take();
         let Some(steps) = steps(workload) else {
@@ -169,8 +170,9 @@ impl Bounds {
         if bound.follow(workload, steps, set) {
             self.stirred = now;
         }
-        bound.hear(workload, steps, set);
-        while bound.advances(workload, steps, (sets, set), (now, self.is_untimed)) {}
+        let opens = |step: usize| opens(&set.uid, step);
+        bound.hear(workload, steps, set, &opens);
+        while bound.advances(workload, steps, (sets, set), (now, self.is_untimed), &opens) {}
         self.bound = Some(bound);
     }
 }
@@ -254,12 +256,26 @@ impl Bound {
         self.heard = self.heard.take().filter(|text| heard(set).as_ref() == Some(text));
     }
 
-    fn hear(&mut self, workload: &Workload, steps: &[UpdateStep], set: &ReplicaSet) {
+    fn hear(
+        &mut self,
+        workload: &Workload,
+        steps: &[UpdateStep],
+        set: &ReplicaSet,
+        opens: &dyn Fn(usize) -> bool,
+    ) {
         let known = self.heard.as_deref();
         let Some(text) = asked(workload, self.revision).filter(|text| known != Some(*text)) else { return };
         self.is_unheard |= self.heard.is_some() && heard(set) != self.heard;
         if let Some(step) = named(steps, text, workload.replicas).filter(|step| *step > self.step) {
-            (self.step, self.reached) = (step, None);
+            // GA-8: while no operator has refused it, the gate may still pass.
+            let is_closed = |step: usize| steps.get(step).is_some_and(|it| it.gate.is_some()) && !opens(step);
+            let is_barred = text.split('/').nth(2) != Some("force") && (self.step..step).any(is_closed);
+            if is_barred && heard(set).as_deref() != Some(text) {
+                return;
+            }
+            if !is_barred {
+                (self.step, self.reached) = (step, None);
+            }
         }
         self.heard = Some(text.to_owned());
     }
@@ -271,6 +287,7 @@ impl Bound {
         steps: &[UpdateStep],
         (sets, set): (&[&ReplicaSet], &ReplicaSet),
         (now, is_untimed): (Timestamp, bool),
+        opens: &dyn Fn(usize) -> bool,
     ) -> bool {
         let Some(step) = steps.get(self.step).filter(|_| self.step < end(steps)) else { return false };
         let ceiling = ceiling(steps, self.step, workload.replicas);
@@ -281,13 +298,20 @@ impl Bound {
         }
         let reached = *self.reached.get_or_insert(now);
         self.rested = Some(self.step).filter(|_| !step.until.is_empty());
-        let is_over = match seconds(step) {
-            None => step.until.is_empty(),
+        // GA-1: beside all else, the gate has to pass.
+        if step.gate.is_some() && !opens(self.step) {
+            return false;
+        }
+        let is_over = match time(step) {
+            None => step.until.iter().all(|until| *until == Until::Gate),
             Some(_) if is_untimed || ceiling == 0 => true,
             Some(seconds) => {
                 // A rollout immediately passes those that ask for no more pods.
+                let is_free = |at: usize, step: &UpdateStep| {
+                    step.until.iter().all(|until| *until == Until::Gate) && (step.gate.is_none() || opens(at))
+                };
                 let has_none =
-                    |at: usize| at < end(steps) && steps.get(at).is_none_or(|step| step.until.is_empty());
+                    |at: usize| at < end(steps) && steps.get(at).is_none_or(|step| is_free(at, step));
                 let is_passed = |at: &usize| has_none(*at) && is_reached(workload, (steps, *at), sets, set);
                 let next = (self.step + 1..).find(|at| !is_passed(at)).unwrap_or(self.step + 1);
                 let is_there = next < end(steps) && is_reached(workload, (steps, next), sets, set);

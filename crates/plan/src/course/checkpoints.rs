@@ -216,7 +216,8 @@ impl Jobs {
         if workload.checkpoints().next().is_none() {
             return;
         }
-        let skips = is_proven && workload.good_skips_steps || held::is_rolled_back(view);
+        let is_pinned = workload.pin_in_force().is_some() && situation.is_declared();
+        let skips = is_proven && workload.good_skips_steps || held::is_rolled_back(view) || is_pinned;
         self.runs = Runs { has_hooks: workload.has_hooks() && !skips, skips, ..Runs::default() };
         // The ReplicaSet is created without pods.
         self.bars = self.awaits(workload, Checkpoint::Before);
@@ -252,14 +253,17 @@ impl Jobs {
         advanced: &Advanced,
     ) {
         let workload = view.workload();
-        let runs = matches!(situation, Situation::Declared(_)) && !judgment.ruling.is_failure();
+        let is_free = !judgment.ruling.is_failure() && workload.pin_in_force().is_none();
+        let runs = matches!(situation, Situation::Declared(_)) && is_free;
         if judgment.ruling.is_retried {
             let has_hooks = workload.has_hooks();
             let runs = std::mem::take(&mut self.runs);
             self.runs = Runs { has_hooks, skips: false, ended: Vec::new(), ..runs };
         }
         self.bars = self.awaits(workload, Checkpoint::Before);
-        self.awaits_after = runs && workload.replicas > 0 && self.awaits(workload, Checkpoint::After);
+        // Also in the reconcile that stores how the hook failed, and in that of a retry: nothing else reports it.
+        self.awaits_after =
+            situation.is_declared() && workload.replicas > 0 && self.awaits(workload, Checkpoint::After);
         let place = view.begun();
         if let (Some((_, set)), Some(open)) = (place, self.runs.open.clone()) {
             let is_its = |spec: &JobSpec| spec.digest == open.digest;
@@ -284,10 +288,11 @@ impl Jobs {
         }
     }
 
-    /// Whether a hook has to pass. One that passed does not run again, even if somebody edits it.
+    /// Whether a hook has to pass: not for a pin (GA-6). One that passed does not run again, even if somebody edits it.
     fn awaits(&self, workload: &Workload, at: Checkpoint) -> bool {
         let has_passed = self.runs.ended.iter().any(|ended| ended.at == at && ended.cause.is_none());
-        self.runs.has_hooks && workload.job_at(at).is_some() && !has_passed
+        let is_asked = self.runs.has_hooks && workload.pin_in_force().is_none();
+        is_asked && workload.job_at(at).is_some() && !has_passed
     }
 
     fn start(&mut self, view: View<'_>, set: &ReplicaSet, advanced: &Advanced) {

@@ -37,8 +37,13 @@ impl Jobs {
         if self.write.is_some() {
             return false;
         }
-        let Some(found) = view.observed.answers.job.as_ref().filter(|found| found.name == name) else {
-            self.ask.get_or_insert(Ask::Job { name });
+        let known = view.observed.answers.job.as_ref();
+        let Some(found) = known.filter(|found| found.name == name) else {
+            // An answer takes the place of the one before: two Jobs would be asked for in turn, without end.
+            match known {
+                None => _ = self.ask.get_or_insert(Ask::Job { name }),
+                Some(_) => self.look_again(view.now),
+            }
             return false;
         };
         let is_its = |job: &&Job| job.controller_uid.as_ref() == Some(&set.uid);

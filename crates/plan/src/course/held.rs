@@ -128,14 +128,18 @@ fn is_outage(view: View<'_>, known: &Memory) -> bool {
 
 /// Whether the template that is declared by this reconcile is that which a rollback restored.
 pub(crate) fn is_rolled_back(view: View<'_>) -> bool {
-    let record = view.workload().status.ours.rollback.as_ref();
-    let last = record.filter(|record| record.result == "RolledBack").and_then(|record| record.recent.last());
+    let record = view.workload().status.ours.rollback.as_ref().filter(|record| record.result == "RolledBack");
+    let last = record.and_then(|record| record.recent.last());
+    // One that a user declares again later got another revision by the rollback.
+    let is_it = |set: &ReplicaSet| revision::of(set).number() == record.map(|record| record.revision);
     let carries =
         |set: &ReplicaSet, print: &str| set.fingerprints.iter().any(|known| known.as_str() == print);
     let newest = view.sets.olds().max_by_key(|(_, set)| revision::of(set).or_zero());
     // What ran until now is what the rollback left.
     last.zip(view.sets.declared()).is_some_and(|(last, declared)| {
-        carries(declared, &last.to) && newest.is_some_and(|(_, set)| carries(set, &last.from))
+        is_it(declared)
+            && carries(declared, &last.to)
+            && newest.is_some_and(|(_, set)| carries(set, &last.from))
     })
 }
 

@@ -121,9 +121,10 @@ impl<'a> Rollout<'a> {
         (!until.is_empty()).then_some(Wait { since: Some(since), until })
     }
 
-    /// Whether the gate of a step has to pass (GA-1), or the deployment process has not ended (CU-3).
+    /// Whether the gate of a step has to pass (GA-1), or the deployment process has not ended (CU-3): not for a pin (GA-6).
     pub(crate) fn awaits_gate(&self, step: usize) -> bool {
-        let Some(gate) = self.steps.get(step).and_then(|of| of.gate.as_ref()) else { return false };
+        let gate = self.steps.get(step).and_then(|of| of.gate.as_ref());
+        let Some(gate) = gate.filter(|_| self.workload.pin_in_force().is_none()) else { return false };
         let runs =
             self.view.sets.declared.and_then(|set| self.judgment.memory(set)).map(|memory| &memory.runs);
         let passed = |runs: &Runs| {

@@ -136,6 +136,8 @@ fn actions(decisions: &mut Decisions<'_>, report: &mut Report) -> Vec<Planned> {
     let mut table = Table::default();
     join_mark(decisions);
     match decisions.course.jobs.write.clone() {
+        // GA-6: the revision that a rollback leaves begins no Job.
+        Some(JobWrite::Create(_)) if decisions.rollback.is_some() => {}
         Some(JobWrite::Create(job)) => table.put(Row::Job, Action::CreateJob(job), Vec::new()),
         Some(JobWrite::Delete { name, uid }) => {
             table.put(Row::Job, Action::DeleteJob { name, uid }, Vec::new());

@@ -58,7 +58,7 @@ struct Failure<'a> {
 impl<'a> Failure<'a> {
     fn of(write: &'a Accepted<'_>) -> Option<Self> {
         let said = Said::of(write)?;
-        let criterion = said.criterion().filter(|criterion| *criterion != Criterion::Deadline)?;
+        let criterion = said.criterion().filter(|it| !matches!(it, Criterion::Deadline | Criterion::Job))?;
         let policy = write.view().workload.failure_policy.as_ref()?;
         let since = write.truth.sets.get(&said.set.uid)?.since;
         Some(Self { criterion, policy, looked: write.looked, since, said })
@@ -144,7 +144,7 @@ fn shared(
             policy.restarts.map_or(0, |limit| truth.signs.restarted_again(&good.uid, limit, since, when))
         }
         Criterion::Stuck(cause) => truth.signs.stuck(&good.uid, cause, when),
-        Criterion::Deadline => 0,
+        Criterion::Deadline | Criterion::Job => 0,
     }
 }
 

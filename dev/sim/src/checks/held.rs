@@ -46,6 +46,12 @@ fn is_outage(view: &View) -> bool {
     total < view.floor().max(1)
 }
 
+/// HO-3: whether another epoch is recorded than that of the operator.
+pub(super) fn is_elsewhere(view: &View) -> bool {
+    let Some((.., epoch)) = recorded(view).filter(|_| !is_outage(view)) else { return false };
+    view.epoch.as_ref().is_some_and(|own| *own != epoch)
+}
+
 /// HO-2: sizes change in the epoch that is recorded, or with R.
 pub(super) fn moves_in_its_epoch(write: &Accepted<'_>) -> Option<Verdict> {
     let view = write.view();

@@ -35,7 +35,9 @@ pub(super) fn revision_grows(write: &Accepted<'_>) -> Verdict {
 /// HC-2: of idle old ReplicaSets those with the lowest revisions go first; the one that a rollback asks
 /// for stays.
 pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
-    let Request::Delete { name, uid, .. } = write.request else { return Ok(()) };
+    let Request::Delete { resource: Resource::ReplicaSets, name, uid, .. } = write.request else {
+        return Ok(());
+    };
     let view = write.view();
     let number = |set: &plan::ReplicaSet| {
         let number = set.annotations.get(REVISION).and_then(|text| text.parse::<i64>().ok());
@@ -69,7 +71,9 @@ pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
 
 /// HC-1: what is deleted is empty, counted, and not the new ReplicaSet.
 pub(super) fn only_idle_sets(write: &Accepted<'_>) -> Verdict {
-    let Request::Delete { name, uid, .. } = write.request else { return Ok(()) };
+    let Request::Delete { resource: Resource::ReplicaSets, name, uid, .. } = write.request else {
+        return Ok(());
+    };
     let Some(set) = write.before else { return Ok(()) };
     let (size, pods) = (set.spec_number("replicas"), set.status_number("replicas"));
     if size != Some(0) || pods.unwrap_or(0) != 0 {
@@ -88,7 +92,9 @@ pub(super) fn only_idle_sets(write: &Accepted<'_>) -> Verdict {
 /// FP-9: neither what a pin names is deleted, in force or not, nor what a revert would run, by the verdicts that the
 /// ReplicaSets have.
 pub(super) fn protected(write: &Accepted<'_>) -> Option<Verdict> {
-    let Request::Delete { name, uid, .. } = write.request else { return None };
+    let Request::Delete { resource: Resource::ReplicaSets, name, uid, .. } = write.request else {
+        return None;
+    };
     let view = write.view();
     let set = &view.find(uid)?.set;
     let pinned = view.workload.pin.as_ref().map(|pin| &pin.pod_template_hash);

@@ -10,6 +10,8 @@ use crate::link::{Decided, Request};
 /// OW-1: only requests that the operator is allowed to make.
 pub(super) fn known_shapes(write: &Accepted<'_>) -> Verdict {
     let is_known = match write.request {
+        // GA-2: the checks of Jobs look at the owner.
+        Request::Create { object, .. } if Request::created(object) == Resource::Jobs => true,
         Request::Create { object, .. } => {
             let owner = object.pointer("/metadata/ownerReferences/0");
             let text = |field: &str| owner.and_then(|owner| owner.get(field)?.as_str());
@@ -48,7 +50,9 @@ pub(super) fn preconditions(write: &Accepted<'_>) -> Verdict {
             };
             sets("/metadata/uid") && sets("/metadata/resourceVersion")
         }
-        Request::Delete { uid, version, .. } => !uid.is_empty() && !version.is_empty(),
+        Request::Delete { resource, uid, version, .. } => {
+            !uid.is_empty() && (*resource == Resource::Jobs || !version.is_empty())
+        }
         _ => true,
     };
     if named { Ok(()) } else { Err(format!("without precondition: {:?}", write.request)) }

@@ -103,7 +103,11 @@ impl Requests {
 /// `None` for what does not write.
 fn verb_and_resource(request: &Request) -> Option<&'static str> {
     match request {
+        Request::Create { object, is_dry_run: false } if Request::created(object) == Resource::Jobs => {
+            Some("create jobs")
+        }
         Request::Create { is_dry_run: false, .. } => Some("create replicasets"),
+        Request::Delete { resource: Resource::Jobs, .. } => Some("delete jobs"),
         Request::Delete { .. } => Some("delete replicasets"),
         Request::Patch { resource: Resource::ReplicaSets, .. } => Some("patch replicasets"),
         Request::Patch { subresource: Subresource::Status, .. } => Some("patch deployments/status"),
@@ -126,7 +130,8 @@ fn whole(request: &Request) -> Value {
         }
         Request::Warnings(uid) => json!({ "verb": "list", "resource": "events", "about": uid }),
         Request::Create { object, is_dry_run } => {
-            json!({ "verb": "create", "resource": "replicasets", "dryRun": is_dry_run, "body": object })
+            let resource = Request::created(object).plural();
+            json!({ "verb": "create", "resource": resource, "dryRun": is_dry_run, "body": object })
         }
         Request::Patch { resource, name, patch, subresource } => {
             let (kind, body) = match patch {
@@ -138,9 +143,9 @@ fn whole(request: &Request) -> Value {
             json!({ "verb": "patch", "resource": resource, "name": name, "subresource": subresource,
                     "patch": kind, "body": body })
         }
-        Request::Delete { name, uid, version } => {
+        Request::Delete { resource, name, uid, version } => {
             let body = json!({ "uid": uid, "resourceVersion": version });
-            json!({ "verb": "delete", "resource": "replicasets", "name": name, "body": body })
+            json!({ "verb": "delete", "resource": resource.plural(), "name": name, "body": body })
         }
     }
 }

@@ -2,7 +2,7 @@
 //! of the step, and nothing is written. Only a good ReplicaSet is kept while there is one.
 
 use plan::keys::{PROMOTE, REVISION, condition, reason};
-use plan::{Action, Purpose, ReplicaSet, Until, UpdateReplicaSet, UpdateStep, Workload};
+use plan::{Action, Checkpoint, Purpose, ReplicaSet, Until, UpdateReplicaSet, UpdateStep, Workload};
 
 use crate::checks::verdicts::Said;
 use crate::checks::{Accepted, Verdict};
@@ -221,7 +221,8 @@ pub(crate) fn says_resting(status: &plan::Status) -> bool {
 
 /// Whether the clock of the deadline stands still because of that.
 pub(crate) fn stops_clock(status: &plan::Status) -> bool {
-    says(status, condition::PROGRESSING)
+    let progressing = status.condition(condition::PROGRESSING);
+    progressing.is_some_and(|it| [reason::RESTING_AT_STEP, reason::AWAITING_HOOK].contains(&&*it.reason))
 }
 
 fn says(status: &plan::Status, kind: &str) -> bool {
@@ -291,7 +292,7 @@ pub(super) fn rest_is_silent(write: &Accepted<'_>) -> Option<Verdict> {
     }
     let record = status.ours.rollout.as_ref()?;
     let step = usize::try_from(record.step? - 1).ok()?;
-    let is_over = match (walk::seconds(steps.get(step)?), record.rest_start_time) {
+    let is_over = match (walk::time(steps.get(step)?), record.rest_start_time) {
         (Some(seconds), Some(since)) => after(since, seconds) <= after(write.now, SLACK),
         _ => false,
     };
@@ -330,7 +331,12 @@ pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
     let is_stored_first = view.is_judged || view.is_recorded;
     let is_free = !view.is_held() && !view.is_reverted() && !view.lacks_pinned() && !view.is_rolled_back;
     let runs = view.running_set().is_some_and(|running| running.set.uid == new.set.uid);
-    let is_known = is_same && is_ours && is_free && runs && !is_stored_first && is_current(view, truth);
+    // GA-1: no pod comes before the hook.
+    let had_none = view.owned().all(|set| set.set.size == 0);
+    let is_barred = had_none || !truth.has_passed(&now.uid, Checkpoint::Before);
+    let is_barred = workload.before_hook.is_some() && is_barred;
+    let is_known =
+        !is_barred && is_same && is_ours && is_free && runs && !is_stored_first && is_current(view, truth);
     if !is_known || is_skipped(workload, &new.set) || step >= end(steps) || workload.deleting {
         return None;
     }
@@ -376,20 +382,25 @@ pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     let has_kept = truth.owned().any(|set| Some(&set.set.name) == kept.as_ref());
     let all = if has_kept { replicas } else { most };
     let bound = truth.bounds.bound.as_ref().filter(|bound| is_alone && !bound.is_lost && !bound.is_unheard);
-    let is_behind = bound.is_some_and(|bound| bound.step != step);
+    // A gate may have been edited once its Job had succeeded.
+    let is_gated = steps.get(step).is_some_and(|step| step.gate.is_some());
+    let is_behind = bound.is_some_and(|bound| bound.step != step) && !is_gated;
     let text = format!("at rest at step {} with {most} of {replicas} pods", step + 1);
     if truth.owned().any(|set| set.set.uid != new.set.uid && set.set.status.available < set.set.size) {
         // The pods of what is kept cannot start either, so the new one may keep more than its step has (S6.4).
         let is_ready = workload.status.condition("Ready").is_some_and(|known| known.status == "True");
         return Some(if is_ready { Err(format!("{text}, and is ready")) } else { Ok(()) });
     }
-    Some(if replicas > 0 && !until.contains(&Until::Promoted) {
+    let is_stuck = until.contains(&Until::Gate) && truth.is_stuck(&new.set.uid, Checkpoint::Step(step));
+    Some(if replicas > 0 && !until.contains(&Until::Promoted) && !is_stuck {
         Err(format!("{text}, and nothing holds it: {until:?}"))
     } else if !has_sizes(sizes(), most, all) {
         Err(format!("{text}, and sizes are {:?}", sizes().collect::<Vec<_>>()))
     } else if new.available != most {
         Err(format!("{text}, {} of them available", new.available))
-    } else if !says_resting(&workload.status) || workload.status.observed_generation != workload.generation {
+    } else if !(says_resting(&workload.status) || is_stuck && stops_clock(&workload.status))
+        || workload.status.observed_generation != workload.generation
+    {
         Err(format!("{text}, and the status does not say so"))
     } else if is_behind && replicas > 0 {
         Err(format!("{text}, and it may be at {:?}", bound.map(|bound| bound.step + 1)))

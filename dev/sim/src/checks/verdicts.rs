@@ -5,7 +5,7 @@ use plan::keys::{ABORT, PROMOTE, RETRY, ROLLOUT, condition, reason};
 use plan::{Action, FailureAction, ReplicaSet, UpdateReplicaSet, Workload};
 use serde_json::Value;
 
-use crate::checks::{Accepted, Verdict};
+use crate::checks::{Accepted, Verdict, jobs};
 use crate::shown::{Shown, after, compared, counts, is_held_back};
 use crate::verdict::{inferred, is_aborted, memory, pin, revision, says};
 
@@ -27,6 +27,8 @@ pub(super) enum Criterion {
     Restarts,
     /// The pods are stuck for this cause.
     Stuck(&'static str),
+    /// A Job failed.
+    Job,
 }
 
 fn word<'a>(memory: &'a Value, field: &str) -> Option<&'a str> {
@@ -55,6 +57,7 @@ impl<'a> Said<'a> {
         let is_pull = cause.contains("cannot pull the image");
         Some(match () {
             () if cause.starts_with("it made no progress") => Criterion::Deadline,
+            () if cause.starts_with("the gate") || cause.starts_with("the hook") => Criterion::Job,
             () if cause.ends_with("times or more") => Criterion::Restarts,
             () => Criterion::Stuck(if is_pull { "ImagePull" } else { "CrashLoop" }),
         })
@@ -110,6 +113,16 @@ pub(super) fn failure_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let said = Said::of(write).filter(Said::fails)?;
     let (view, number) = (write.view(), revision(said.set));
     let workload = &*view.workload;
+    if said.criterion() == Some(Criterion::Job) {
+        let verdict = if workload.paused {
+            Err("it is paused".to_owned())
+        } else {
+            jobs::it_failed(write.truth, &said.set.uid)
+        };
+        return Some(
+            verdict.map_err(|text| format!("{} failed by a Job, and {text}", said.update.target.name)),
+        );
+    }
     let Some(policy) = &workload.failure_policy else {
         return Some(Err("failed without a policy".to_owned()));
     };

@@ -287,13 +287,16 @@ impl Engine<'_> {
         // After a conflict, the cache is behind, as where a name is taken.
         let leaves_doubt = refusal.code == 0 || refusal.code >= 500 || refusal.code == 409;
         let set = match &sent.request {
-            Request::Create { object, is_dry_run: false } => {
+            // A Job is read whenever it may be there.
+            Request::Create { object, is_dry_run: false }
+                if Request::created(object) == Resource::ReplicaSets =>
+            {
                 object.pointer("/metadata/name").and_then(serde_json::Value::as_str)
             }
             Request::Patch { resource: Resource::ReplicaSets, name, .. } => {
                 Some(name.as_str()).filter(|_| sent.decision.is_some() && !is_mark(sent))
             }
-            Request::Delete { name, .. } => Some(name.as_str()),
+            Request::Delete { resource: Resource::ReplicaSets, name, .. } => Some(name.as_str()),
             _ => None,
         };
         if let Some(set) = set.filter(|_| leaves_doubt) {

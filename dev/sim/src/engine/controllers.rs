@@ -16,9 +16,13 @@ impl Engine<'_> {
         // Nothing is compacted before these have seen it.
         _ = self.sets.observe_sets(&self.store, through);
         _ = self.sets.observe_pods(&self.store, through);
+        _ = self.jobs.observe(&self.store, through);
         _ = self.collector.observe(&self.store, through);
         while let Some(key) = self.sets.next_changed() {
             self.step_set(&key);
+        }
+        while let Some(key) = self.jobs.next_changed() {
+            self.step_job(&key);
         }
         let waiting: Vec<Key> = self.collector.waiting().cloned().collect();
         for key in waiting {
@@ -46,6 +50,15 @@ impl Engine<'_> {
             self.look_at(time.max(self.now + 1), key.clone());
         }
         self.settle(Actor::SetController);
+    }
+
+    fn step_job(&mut self, key: &Key) {
+        let step = self.jobs.step(&mut self.store, key);
+        if let Some(again) = step.again.filter(|_| key.resource == Resource::Jobs) {
+            let time = self.time_of(again);
+            self.look_at(time.max(self.now + 1), key.clone());
+        }
+        self.settle(Actor::Cluster);
     }
 
     pub(super) fn step_pod(&mut self, key: &Key) {
@@ -81,6 +94,7 @@ impl Engine<'_> {
         self.looks.remove(key);
         match key.resource {
             Resource::Pods => self.step_pod(key),
+            Resource::Jobs if self.holds.controllers == 0 => self.step_job(key),
             _ if self.holds.controllers == 0 => self.step_set(key),
             _ => self.look_at(self.now + SECOND, key.clone()),
         }

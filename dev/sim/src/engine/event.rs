@@ -21,6 +21,8 @@ pub(crate) enum Event {
     News(u64, Watch),
     /// A watch of pods gets news of these Deployments.
     PodNews(u64, Vec<Which>),
+    /// The watch of Jobs gets news of a Deployment.
+    JobNews(u64, Which),
     /// An operator looks at its queue.
     Alarm(u64),
     /// A request reaches the server.

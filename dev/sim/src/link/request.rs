@@ -24,6 +24,7 @@ pub(crate) enum Request {
         subresource: Subresource,
     },
     Delete {
+        resource: Resource,
         name: String,
         uid: String,
         version: String,
@@ -34,6 +35,12 @@ impl Request {
     pub(crate) fn is_write(&self) -> bool {
         let is_read = self.is_look() || matches!(self, Self::Get(..) | Self::List(_));
         !is_read && !matches!(self, Self::Create { is_dry_run: true, .. })
+    }
+
+    /// What a creation is about.
+    pub(crate) fn created(object: &Value) -> Resource {
+        let kind = object.get("kind").and_then(Value::as_str);
+        if kind == Some("Job") { Resource::Jobs } else { Resource::ReplicaSets }
     }
 
     /// Whether it has to find out what blocks a rollout, or what its pods show.

@@ -17,7 +17,8 @@ impl Engine<'_> {
     pub(super) fn carry_out(&mut self, id: u64, sent: &Sent) -> Reply {
         if self.operators.contains_key(&id) {
             self.counts.requests += 1;
-            self.counts.looks += u64::from(sent.request.is_look());
+            let reads_job = matches!(sent.request, Request::Get(Resource::Jobs, _));
+            self.counts.looks += u64::from(sent.request.is_look() || reads_job);
             self.counts.last_request = self.now;
         }
         self.trace.note(&[self.now, 5, id, u64::from(sent.request.is_write())]);
@@ -26,6 +27,9 @@ impl Engine<'_> {
             let verdict = self.checks.requests.refused(id, of, self.now);
             self.checks.fail("WA-2", verdict);
             return Err(refusal(code));
+        }
+        if self.unreadable_jobs > 0 && matches!(sent.request, Request::Get(Resource::Jobs, _)) {
+            return Err(refusal(403));
         }
         if let Some(seconds) = self.overload {
             self.coverage.hit("retry after");
@@ -48,6 +52,10 @@ impl Engine<'_> {
                     self.coverage.hit(kind.accepted);
                     self.count_records(decision);
                     self.count(sent, self.store.version() > version);
+                    if let Some(subject) = self.subjects.get_mut(of) {
+                        let is_rollback = matches!(decision.why, Decided::Act(Action::RollBack(_)));
+                        subject.truth.note_era(&decision.view, version, is_rollback);
+                    }
                     let after = after.first();
                     let is_late = !self.operators.contains_key(&id);
                     self.check((id, sent), decision, (before.as_ref(), after), total_before, is_late);
@@ -99,6 +107,7 @@ impl Engine<'_> {
     /// The object that has the name of one that the operator wanted to create.
     fn named_by(&self, namespace: &str, request: &Request) -> Option<Object> {
         let Request::Create { object, .. } = request else { return None };
+        Some(()).filter(|()| Request::created(object) == Resource::ReplicaSets)?;
         let name = object.pointer("/metadata/name")?.as_str()?;
         self.store.get(&Key::new(Resource::ReplicaSets, namespace, name)).cloned()
     }
@@ -163,7 +172,7 @@ impl Engine<'_> {
         let (now, is_last) = (self.wall(), pods.len() <= PAGE);
         self.coverage.hit(if after.is_none() && is_last { "look" } else { "look in pages" });
         // One at the pods of a single ReplicaSet is about what blocks it, and nobody is judged by that.
-        let is_evidence = !selector.contains(plan::keys::HASH_LABEL);
+        let is_evidence = !selector.contains(plan::keys::HASH_LABEL) && !selector.contains("controller-uid");
         let Some(subject) = self.subjects.get_mut(sent.of).filter(|_| is_evidence) else { return };
         let look = subject.looks.entry(id).or_insert(Look { began: now, whole: None });
         if after.is_none() {
@@ -176,9 +185,11 @@ impl Engine<'_> {
 
     fn count(&mut self, sent: &Sent, is_new: bool) {
         self.counts.writes += u64::from(is_new);
-        match sent.request {
-            Request::Create { .. } => self.counts.creations += 1,
-            Request::Delete { .. } => self.counts.deletions += 1,
+        match &sent.request {
+            Request::Create { object, .. } if Request::created(object) == Resource::ReplicaSets => {
+                self.counts.creations += 1;
+            }
+            Request::Delete { resource: Resource::ReplicaSets, .. } => self.counts.deletions += 1,
             _ => {}
         }
     }
@@ -212,7 +223,7 @@ impl Engine<'_> {
                 Ok(there.filter(is_about).take(PAGE).cloned().collect())
             }
             Request::Create { object, is_dry_run } => {
-                let object = Object::from_value(Resource::ReplicaSets, object.clone());
+                let object = Object::from_value(Request::created(object), object.clone());
                 let mode = if *is_dry_run { Mode::DryRun } else { Mode::Store };
                 self.store.create(object, mode).map(|object| vec![object])
             }
@@ -220,8 +231,8 @@ impl Engine<'_> {
                 let key = Key::new(*resource, namespace, name);
                 self.store.patch(&key, patch, *subresource, Mode::Store).map(|object| vec![object])
             }
-            Request::Delete { name, uid, version } => {
-                let key = Key::new(Resource::ReplicaSets, namespace, name);
+            Request::Delete { resource, name, uid, version } => {
+                let key = Key::new(*resource, namespace, name);
                 let given = |text: &String| (!text.is_empty()).then(|| text.clone());
                 let preconditions = Preconditions { uid: given(uid), resource_version: given(version) };
                 let deletion = Deletion { preconditions, ..Deletion::default() };
@@ -233,10 +244,9 @@ impl Engine<'_> {
 
 fn key_of(namespace: &str, request: &Request) -> Option<Key> {
     match request {
-        Request::Get(resource, name) | Request::Patch { resource, name, .. } => {
-            Some(Key::new(*resource, namespace, name))
-        }
-        Request::Delete { name, .. } => Some(Key::new(Resource::ReplicaSets, namespace, name)),
+        Request::Get(resource, name)
+        | Request::Patch { resource, name, .. }
+        | Request::Delete { resource, name, .. } => Some(Key::new(*resource, namespace, name)),
         Request::List(_) | Request::Page(..) | Request::Warnings(_) | Request::Create { .. } => None,
     }
 }

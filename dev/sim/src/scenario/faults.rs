@@ -1,7 +1,45 @@
 //! What goes wrong in the scenario of a seed.
 
-use super::{Fault, Millis, Trouble, WriteFault};
+use serde::{Deserialize, Serialize};
+
+use super::{Fault, Millis, Trouble};
 use crate::chance::Dice;
+
+/// What goes wrong with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WriteFault {
+    /// The operator dies before it is sent.
+    CrashBefore,
+    /// The write is carried out, and the operator dies before the answer comes.
+    CrashCommitted,
+    /// The operator dies when it has the answer.
+    CrashAfter,
+    /// The operator dies, and the write arrives this much later.
+    Zombie(Millis),
+    /// Refused with this code.
+    Refused(u16),
+    /// Carried out, but answered with 504.
+    LostAnswer,
+    /// Carried out, but not answered until the deadline.
+    Silence,
+    /// The request takes this long.
+    Slow(Millis),
+    /// Refused, and the server asks for no request for this many seconds (`Retry-After`).
+    RetryAfter(u64),
+}
+
+/// What goes wrong with a look at pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LookFault {
+    /// Refused with this code.
+    Refused(u16),
+    /// Not answered until the deadline.
+    Silence,
+    /// The request takes this long.
+    Slow(Millis),
+    /// The request is answered this late, with what was true before.
+    Stale(Millis),
+}
 
 pub(super) fn all(dice: &mut Dice, end: Millis) -> Vec<Fault> {
     let mut faults = Vec::new();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Share;
+use super::{Probe, Share};
 
 /// One of `spec.strategy.rollingUpdate.steps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +13,9 @@ pub struct Stage {
     pub approval: bool,
     /// `waitSeconds`.
     pub wait: Option<i64>,
+    /// `gate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Probe>,
 }
 
 /// The step that a promotion names.

@@ -42,11 +42,11 @@ fn stage(dice: &mut Dice, updated: Share) -> Stage {
         _ => (false, false),
     };
     let wait = waits.then(|| dice.one_of(&[1, 5, 15, 40, 60, 90], 15));
-    Stage { updated, approval, wait }
+    Stage { updated, approval, wait, gate: None }
 }
 
 /// Mostly one that rises.
-fn list(dice: &mut Dice) -> Vec<Stage> {
+pub(super) fn list(dice: &mut Dice) -> Vec<Stage> {
     let rising = [
         Share::Pods(1),
         Share::Percent(10),
@@ -76,7 +76,7 @@ fn list(dice: &mut Dice) -> Vec<Stage> {
     list
 }
 
-fn target(dice: &mut Dice) -> Target {
+pub(super) fn target(dice: &mut Dice) -> Target {
     match dice.below(4) {
         0 => Target::All,
         1 => Target::Of(Share::Pods(small(dice, 0, 9))),

@@ -4,19 +4,21 @@ use plan::keys::{PROMOTE, ROLLOUT};
 use serde_json::{Value, json};
 use world::{Key, Resource};
 
+use super::jobs::probe;
 use super::spec::share;
 use crate::engine::Engine;
 use crate::scenario::{Act, Share, Spoiled, Stage, Target};
 use crate::subject::Which;
 
-fn stage(Stage { updated, approval, wait }: &Stage) -> Value {
+fn stage(Stage { updated, approval, wait, gate }: &Stage) -> Value {
+    let gate = gate.map(|gate| ("gate".to_owned(), probe(gate)));
     let approval = approval.then(|| ("approval".to_owned(), json!("Required")));
     let wait = wait.map(|seconds| ("waitSeconds".to_owned(), json!(seconds)));
     let updated = [("updated".to_owned(), share(*updated))];
-    updated.into_iter().chain(approval).chain(wait).collect::<serde_json::Map<_, _>>().into()
+    updated.into_iter().chain(approval).chain(wait).chain(gate).collect::<serde_json::Map<_, _>>().into()
 }
 
-fn named(target: Target) -> String {
+pub(super) fn named(target: Target) -> String {
     match target {
         Target::All => "all".to_owned(),
         Target::Of(Share::Pods(pods)) => pods.to_string(),

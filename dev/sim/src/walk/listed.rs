@@ -5,11 +5,20 @@ use plan::{Strategy, Until, UpdateStep, Workload};
 
 /// How long the wait at a step takes, if time alone ends it.
 pub(crate) fn seconds(step: &UpdateStep) -> Option<i64> {
+    longest(step.until.iter())
+}
+
+/// The same beside a gate.
+pub(crate) fn time(step: &UpdateStep) -> Option<i64> {
+    longest(step.until.iter().filter(|until| **until != Until::Gate))
+}
+
+fn longest<'a>(until: impl Iterator<Item = &'a Until>) -> Option<i64> {
     let seconds = |until: &Until| match until {
         Until::Seconds(seconds) => Some(*seconds),
         Until::Promoted | Until::Gate | Until::Process | Until::Replicas => None,
     };
-    step.until.iter().map(seconds).collect::<Option<Vec<_>>>()?.into_iter().max()
+    until.map(seconds).collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
 /// The steps of a Deployment, if it has any.
