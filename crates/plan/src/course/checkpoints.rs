@@ -101,6 +101,10 @@ impl Jobs {
             let is_same = open.uid.as_ref().is_none_or(|uid| *uid == job.uid);
             is_same && job.controller_uid.as_ref() == Some(&set.uid) && job.digest == open.digest
         };
+        let is_open = |job: &Job| {
+            let has_ended = matches!(job.state, JobState::Succeeded | JobState::Failed(_));
+            !has_ended && job.controller_uid.as_ref() == Some(&set.uid)
+        };
         match &found.job {
             Err(why) => {
                 self.outlook = Outlook::Unknown(why.clone());
@@ -117,6 +121,8 @@ impl Jobs {
                     self.outlook =
                         Outlook::Unknown(format!("somebody deleted Job {name}, as the one before"));
                 }
+                // GA-2: it was created from an earlier template, and that was not stored.
+                None if job.as_ref().is_some_and(is_open) => _ = self.close(view, set, name),
                 // GA-3: somebody deleted it, or the name is that of another Job.
                 None => self.is_gone = Some(open.uid.is_some() || open.is_second),
             },

@@ -170,6 +170,17 @@ fn a_job_of_another_owner_never_counts() {
     assert_eq!((jobs(&world), world.find(&set).size), (vec!["web-3-1-1", "web-3-1-2"], 1));
 }
 
+/// The operator died before it stored that it had created the Job, and somebody edited the template then.
+#[test]
+fn a_job_of_an_earlier_template_ends_before_another_begins() {
+    let mut world = gated();
+    declare(&mut world, "c", 30, &[]);
+    let job = world.jobs.get_mut("web-3-1-1").unwrap();
+    (job.uid, job.digest, job.state) = ("x".to_owned(), "earlier".to_owned(), JobState::Running);
+    play(&mut world, 30, &[]);
+    assert_eq!(jobs(&world), ["web-3-1-2"]);
+}
+
 #[test]
 fn a_job_that_cannot_be_created_is_no_success_and_is_tried_again() {
     let mut world = gated();
