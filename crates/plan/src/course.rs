@@ -90,7 +90,8 @@ pub(crate) fn course(view: View<'_>) -> Course {
     let situation = situation(view, &judgment);
     let advanced = match newer {
         Some(_) => Advanced::remembered(view, &judgment, &situation),
-        None => advance(view, &judgment, &situation, is_held),
+        // GA-1: no step is left before the hook passes.
+        None => advance(view, &judgment, &situation, is_held || jobs.awaits_before(view)),
     };
     let fresh_runs = newer.is_none().then(|| jobs.go_on(view, &judgment, &situation, &advanced)).flatten();
     let bad = bad(view, &judgment, &situation);

@@ -23,6 +23,7 @@ pub(crate) mod promises;
 pub(crate) mod records;
 mod recreate;
 pub(crate) mod requests;
+mod resting;
 mod scaling;
 pub(crate) mod slots;
 mod status;

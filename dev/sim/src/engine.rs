@@ -326,12 +326,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What the version of a ReplicaSet before this one was counted from.
-    fn last_basis(&self, change: &Change) -> u64 {
-        let before = change.before.as_ref().map(|before| before.version().to_string());
-        before.map_or(change.version, |version| self.history.basis(&version))
-    }
-
     /// Announces changes to everybody who watches.
     fn announce(&mut self, changes: &[Change]) {
         let mut kinds = [false; 3];

@@ -38,7 +38,6 @@ pub(crate) struct JobTruth {
     pub(crate) digest: String,
     /// The list of steps when it was created.
     pub(crate) list: Vec<IntOrPercent>,
-    version: u64,
     /// Since when its pod is ready.
     pub(crate) running: Option<Timestamp>,
     /// Whether it succeeded, and when it ended.
@@ -46,6 +45,9 @@ pub(crate) struct JobTruth {
     pub(crate) is_gone: bool,
     /// Whether somebody deleted it before an operator has certainly seen its end.
     pub(crate) is_taken: bool,
+    /// When it was created, and whether an operator has certainly seen it before it was gone.
+    pub(crate) born: Timestamp,
+    pub(crate) is_known: bool,
     /// Since when nobody asks for it: another revision runs, or its template was edited.
     pub(crate) strayed: Option<Timestamp>,
     pub(crate) had_strayed: bool,
@@ -58,7 +60,7 @@ impl JobTruth {
         self.end.is_none() && !self.is_gone
     }
 
-    fn new(job: &Object, workload: Option<&Workload>, version: u64) -> Option<Self> {
+    fn new(job: &Object, workload: Option<&Workload>, born: Timestamp) -> Option<Self> {
         let digest = job.annotation("rollwright.dev/template")?.to_owned();
         let mut words = job.name().rsplit('-').skip(1);
         let at = match words.next()? {
@@ -73,11 +75,12 @@ impl JobTruth {
             at,
             digest,
             list: workload.and_then(steps).map_or_else(Vec::new, list),
-            version,
             running: None,
             end: None,
             is_gone: false,
             is_taken: false,
+            born,
+            is_known: false,
             strayed: None,
             had_strayed: false,
             passed: false,
@@ -107,6 +110,8 @@ pub(crate) struct Jobs {
     pub(crate) is_unreadable: bool,
     /// The generation of the Deployment, and since when.
     edited: (i64, Timestamp),
+    /// When a pin was in force last.
+    pub(crate) pinned: Timestamp,
     /// Whether the operator runs none.
     pub(crate) lacks_jobs: bool,
 }
@@ -129,8 +134,9 @@ impl Truth {
 
     /// The Jobs of a ReplicaSet since its revision began.
     pub(crate) fn jobs_of<'a>(&'a self, set: &'a str) -> impl Iterator<Item = &'a JobTruth> {
-        let begun = self.sets.get(set).map_or(0, |set| set.begun);
-        self.jobs.all.iter().filter(move |job| job.set == set && job.version > begun)
+        // A Job may come just before the write that stores a retry.
+        let begun = self.sets.get(set).map_or(Timestamp::MIN, |set| after(set.since, -1));
+        self.jobs.all.iter().filter(move |job| job.set == set && job.born >= begun)
     }
 
     /// Whether a Job of this checkpoint has succeeded. A gate is one of a list of steps.
@@ -166,7 +172,7 @@ impl Truth {
     fn note_job(&mut self, change: &Change, actor: Actor, now: Timestamp) {
         let (object, jobs) = (&change.object, &mut self.jobs);
         if !jobs.all.iter().any(|job| job.uid == object.uid()) {
-            jobs.all.extend(JobTruth::new(object, self.workload.as_deref(), change.version));
+            jobs.all.extend(JobTruth::new(object, self.workload.as_deref(), now));
         }
         self.bounds.stirred = now;
         let Some(job) = jobs.all.iter_mut().find(|job| job.uid == object.uid()) else { return };
@@ -176,7 +182,8 @@ impl Truth {
             all.any(|one| one["type"] == kind && one["status"] == "True")
         };
         let end = if holds("Failed") { Some(false) } else { holds("Complete").then_some(true) };
-        job.end = job.end.or(end.map(|is_good| (is_good, now)));
+        // What ends while it is deleted counts for nothing.
+        job.end = job.end.or(end.filter(|_| !job.is_gone).map(|is_good| (is_good, now)));
         if object.status_number("ready").is_some_and(|ready| ready > 0) {
             job.running = job.running.or(Some(now));
         }
@@ -184,6 +191,7 @@ impl Truth {
             job.is_gone = true;
             let is_new = job.end.is_none_or(|(_, end)| jobs.is_disturbed || after(end, SEEN) > now);
             job.is_taken = is_new && !actor.is_operator();
+            job.is_known = after(job.born, SEEN) < now && !jobs.is_disturbed;
         }
     }
 
@@ -195,6 +203,9 @@ impl Truth {
         }
         let template = workload.template.fingerprint.as_str();
         self.jobs.rolled_back.take_if(|known| known != template);
+        if pin(&workload).is_some() {
+            self.jobs.pinned = now;
+        }
         let new = self.new_set().map(|new| new.set.clone());
         let is_free = !workload.deleting && pin(&workload).is_none();
         let runs = new.filter(|new| is_free && !says(new, "Failed"));
@@ -217,6 +228,8 @@ impl Truth {
             self.jobs.rolled_back =
                 self.workload.as_ref().map(|it| it.template.fingerprint.as_str().to_owned());
         }
+        let rollback = workload.status.ours.rollback.as_ref();
+        let is_reported = rollback.is_some_and(|known| known.result == "RolledBack");
         let has_verdicts = view.owned().any(|it| says(&it.set, "Good") || says(&it.set, "Failed"));
         for (uid, truth) in self.sets.iter().filter(|(_, truth)| truth.begun > version) {
             let known = view.find(uid).map(|known| &known.set);
@@ -227,7 +240,9 @@ impl Truth {
             let is_pinned = pin(workload).is_some_and(|pin| Some(&pin.pod_template_hash) == hash);
             let runs = match known {
                 Some(known) if revision(known) == revision(&truth.set) => Some(true),
-                _ if is_back || is_pinned => Some(false),
+                // What reports a rollback may be lost.
+                _ if is_back => is_reported.then_some(false),
+                _ if is_pinned => Some(false),
                 Some(known) if says(known, "Good") => Some(!workload.good_skips_steps),
                 Some(_) => has_verdicts.then_some(true),
                 None => Some(true),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::chance::mix;
 
 /// Events kept for printing.
-const KEPT: usize = 200;
+const KEPT: usize = 60000;
 
 /// The events of a run.
 #[derive(Clone, Debug, Default)]

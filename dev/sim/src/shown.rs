@@ -18,8 +18,9 @@ pub(crate) struct Shown {
     pub(crate) revision: i64,
     replicas: i64,
     terms: Terms,
-    /// The most pods, ready pods, and available pods that it had, at most R each.
+    /// The most pods, ready pods, and available pods that it had, at most R each, and that the status reports.
     highest: [i64; 3],
+    reported: [i64; 3],
     /// When one of these rose last to what the status reports.
     pub(crate) improved: Option<Timestamp>,
     /// When one rose that the status does not report yet.
@@ -108,6 +109,7 @@ impl Shown {
             replicas: workload.replicas,
             terms: Terms::of(workload),
             highest: [0; 3],
+            reported: [0; 3],
             // A new revision is progress; but nothing is known of one that was there before the policy, or that was not
             // declared for a moment.
             improved: is_new.then_some(now),
@@ -185,6 +187,7 @@ impl Shown {
         if self.replicas != replicas {
             self.replicas = replicas;
             self.highest = self.highest.map(|count| count.min(replicas));
+            self.reported = self.reported.map(|count| count.min(replicas));
             self.is_settled = false;
         }
         let counts = counts(declared).map(|count| count.min(replicas));
@@ -196,7 +199,14 @@ impl Shown {
         }
         let marks = workload.status.ours.marks.as_ref();
         let marks = marks.filter(|marks| marks.revision == self.revision && marks.replicas == replicas);
-        let is_reported = marks.is_some_and(|it| [it.updated, it.ready, it.available] == self.highest);
+        let reported = marks.map(|it| [it.updated, it.ready, it.available]).unwrap_or_default();
+        // What was there for a moment, and no status reports, is progress for an operator when it is there again.
+        for (known, reported) in self.reported.iter_mut().zip(reported) {
+            if reported > *known {
+                (*known, self.stirred) = (reported, now);
+            }
+        }
+        let is_reported = marks.is_some() && reported == self.highest;
         if is_reported && self.is_settled {
             self.improved = self.unreported.take().or(self.improved);
         }

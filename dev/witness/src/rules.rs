@@ -127,6 +127,11 @@ fn changed_by_an_act(case: &Case<'_>) -> Option<Verdict> {
     }
     let (was, is) = (shown::verdict(before)?, shown::verdict(after)?);
     let known = case.known.judged.get(after.uid()).filter(|_| was != is)?;
+    // GA-7: a good revision that has gates and hooks fails by them, too.
+    let memory = after.annotation("rollwright.dev/rollout").unwrap_or_default();
+    if ["\"cause\":\"the hook", "\"cause\":\"the gate"].iter().any(|cause| memory.contains(cause)) {
+        return None;
+    }
     Some(wrong(*known == case.known.acts, || {
         format!("{} was {was} and is {is}: nobody did anything", after.name())
     }))
@@ -168,17 +173,25 @@ fn missing_pin_is_named(case: &Case<'_>) -> Option<Verdict> {
 
 /// UM-16: no sentence names a ReplicaSet that has nothing to do with what runs, or is to run.
 fn about_what_matters(case: &Case<'_>) -> Option<Verdict> {
-    let (_, after) = case.status().filter(|_| case.is_certain())?;
+    let (before, after) = case.status().filter(|_| case.is_certain())?;
     if !shown::is_observed(after) {
         return None;
     }
-    let hash = |pointer| text(after, pointer).and_then(|hash| case.known.with_hash(hash));
+    let hash = |object, pointer| text(object, pointer).and_then(|hash| case.known.with_hash(hash));
     let pinned = after.spec.pointer("/pin/podTemplateHash").and_then(Value::as_str);
     let declared = number(after, "/revision").and_then(|revision| case.known.with_revision(revision));
-    let named = [declared, hash("/target/podTemplateHash"), hash("/fallback/podTemplateHash")]
-        .map(|set| set.map(Object::uid));
+    // What a Job fails without a pod, and what a retry ends, is about another ReplicaSet in the next status.
+    let other = ["/target/podTemplateHash", "/fallback/podTemplateHash"]
+        .map(|it| [hash(before, it), hash(after, it)]);
+    let named: Vec<_> =
+        other.into_iter().flatten().chain([declared]).map(|set| set.map(Object::uid)).collect();
+    // Where nothing has pods, a Job that fails may bring any of them back.
+    let is_empty = !case.known.sets.values().any(|set| case.known.has_pods(set));
     let matters = |set: &Object| {
-        case.known.has_pods(set) || named.contains(&Some(set.uid())) || shown::label(set) == pinned
+        is_empty
+            || case.known.has_pods(set)
+            || named.contains(&Some(set.uid()))
+            || shown::label(set) == pinned
     };
     let (living, idle): (Vec<_>, Vec<_>) = case.known.sets.values().partition(|set| matters(set));
     // The next ReplicaSet of a template may have the name of one that is gone.

@@ -186,7 +186,8 @@ impl Jobs {
         situation: &Situation,
         advanced: &Advanced,
     ) -> Option<Runs> {
-        if !view.observed.flavour.has_safeguards() {
+        // OW-3: the garbage collector deletes the Jobs, too.
+        if !view.observed.flavour.has_safeguards() || view.workload().deleting {
             return None;
         }
         if view.begun().is_some() {
@@ -224,7 +225,8 @@ impl Jobs {
         }
         let is_pinned = workload.pin_in_force().is_some() && situation.is_declared();
         let skips = is_proven && workload.good_skips_steps || held::is_rolled_back(view) || is_pinned;
-        self.runs = Runs { has_hooks: workload.has_hooks() && !skips, skips, ..Runs::default() };
+        let hooks = if skips { Vec::new() } else { workload.hooks() };
+        self.runs = Runs { hooks, skips, ..Runs::default() };
         // The ReplicaSet is created without pods.
         self.bars = self.awaits(workload, Checkpoint::Before);
         self.holds = situation.is_declared() && workload.replicas > 0 && self.bars;
@@ -262,14 +264,13 @@ impl Jobs {
         let is_free = !judgment.ruling.is_failure() && workload.pin_in_force().is_none();
         let runs = matches!(situation, Situation::Declared(_)) && is_free;
         if judgment.ruling.is_retried {
-            let has_hooks = workload.has_hooks();
-            let runs = std::mem::take(&mut self.runs);
-            self.runs = Runs { has_hooks, skips: false, ended: Vec::new(), ..runs };
+            let (hooks, runs) = (workload.hooks(), std::mem::take(&mut self.runs));
+            self.runs = Runs { hooks, skips: false, ended: Vec::new(), ..runs };
         }
         self.bars = self.awaits(workload, Checkpoint::Before);
-        // Also in the reconcile that stores how the hook failed, and in that of a retry: nothing else reports it.
-        self.awaits_after =
-            situation.is_declared() && workload.replicas > 0 && self.awaits(workload, Checkpoint::After);
+        // Also if it failed: then nothing else keeps a rollout with all its pods from being complete.
+        let is_due = situation.is_declared() && workload.replicas > 0;
+        self.awaits_after = is_due && self.awaits(workload, Checkpoint::After);
         let place = view.begun();
         if let (Some((_, set)), Some(open)) = (place, self.runs.open.clone()) {
             let is_its = |spec: &JobSpec| spec.digest == open.digest;
@@ -294,10 +295,15 @@ impl Jobs {
         }
     }
 
+    /// Whether the hook before the rollout has to pass.
+    pub(crate) fn awaits_before(&self, view: View<'_>) -> bool {
+        self.awaits(view.workload(), Checkpoint::Before)
+    }
+
     /// Whether a hook has to pass: not for a pin (GA-6). One that passed does not run again, even if somebody edits it.
     fn awaits(&self, workload: &Workload, at: Checkpoint) -> bool {
         let has_passed = self.runs.ended.iter().any(|ended| ended.at == at && ended.cause.is_none());
-        let is_asked = self.runs.has_hooks && workload.pin_in_force().is_none();
+        let is_asked = self.runs.hooks.contains(&at) && workload.pin_in_force().is_none();
         is_asked && workload.job_at(at).is_some() && !has_passed
     }
 

@@ -162,7 +162,13 @@ impl Workload {
         }
     }
 
-    /// Whether it has a hook before or after its rollouts.
+    /// Its hooks, before and after its rollouts.
+    pub(crate) fn hooks(&self) -> Vec<Checkpoint> {
+        let both = [Checkpoint::Before, Checkpoint::After].into_iter();
+        both.filter(|at| self.job_at(*at).is_some()).collect()
+    }
+
+    /// Whether it has any.
     pub(crate) fn has_hooks(&self) -> bool {
         self.before_hook.is_some() || self.after_hook.is_some()
     }

@@ -15,8 +15,8 @@ const NAME_LENGTH_MAX: usize = 63;
 /// The Jobs of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
-    /// Whether the revision began with hooks: one that began without them runs none.
-    pub(crate) has_hooks: bool,
+    /// The hooks that the revision began with, before and after it: it runs no other one (GA-6).
+    pub(crate) hooks: Vec<Checkpoint>,
     /// Whether it runs no Jobs at all, also not at its steps (GA-6).
     pub(crate) skips: bool,
     /// How many Jobs were begun, so that no two have the same name.
@@ -102,8 +102,9 @@ impl Runs {
             ])
         };
         let all: Vec<Value> = self.ended.iter().map(ended).collect();
+        let hooks = self.hooks.iter().map(|at| at.text().into()).collect();
         let value = members([
-            ("hooks", self.has_hooks.then_some(true).into()),
+            ("hooks", Some(hooks).filter(|hooks: &Vec<Value>| !hooks.is_empty()).into()),
             ("skipped", self.skips.then_some(true).into()),
             ("attempts", Some(self.attempts).filter(|count| *count > 0).into()),
             ("open", self.open.as_ref().map(open).into()),
@@ -130,8 +131,9 @@ impl Runs {
             Some(Run { at, digest, uid: text(value, "uid"), running, is_second })
         };
         let all = value.get("ended").and_then(Value::as_array);
+        let hooks = value.get("hooks").and_then(Value::as_array);
         Self {
-            has_hooks: value.get("hooks") == Some(&Value::Bool(true)),
+            hooks: hooks.into_iter().flatten().filter_map(|at| Checkpoint::read(at.as_str()?)).collect(),
             skips: value.get("skipped") == Some(&Value::Bool(true)),
             attempts: value.get("attempts").and_then(Value::as_i64).unwrap_or(0).max(0),
             open: value.get("open").and_then(open),
@@ -158,7 +160,9 @@ impl Runs {
     /// Whether the revision is good, as far as hooks show.
     pub(crate) fn has_served(&self, workload: &Workload) -> bool {
         let is_over = |ended: &Ended| ended.at == Checkpoint::After && ended.cause.is_none();
-        !self.has_hooks || workload.after_hook.is_none() || self.ended.iter().any(is_over)
+        !self.hooks.contains(&Checkpoint::After)
+            || workload.after_hook.is_none()
+            || self.ended.iter().any(is_over)
     }
 }
 
@@ -173,7 +177,7 @@ mod tests {
 
     #[test]
     fn runs_are_read_as_they_are_written_and_what_cannot_be_read_is_lost() {
-        let mut runs = Runs { has_hooks: true, ..Runs::default() };
+        let mut runs = Runs { hooks: vec![Checkpoint::After], ..Runs::default() };
         assert_eq!(Runs::read(&runs.value()), runs);
         runs.begin(Checkpoint::Before, "5f", false);
         assert_eq!(Runs::read(&runs.value()), runs);

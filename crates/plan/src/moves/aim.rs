@@ -166,7 +166,8 @@ impl Aim {
 
     /// Whether sizes follow R where nobody has paused anything.
     pub(crate) fn is_scaling(&self) -> bool {
-        matches!(self.because, Because::Scaling | Because::Held)
+        use Because::{AwaitsHook, Held, JobRefused, Scaling};
+        matches!(self.because, Scaling | Held | AwaitsHook | JobRefused(_))
     }
 
     /// Whether the running ReplicaSet is due: created, or brought to its ceiling. Under Recreate it has to

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::decide::decisions::Decisions;
-use crate::model::checkpoint::Checkpoint;
+use crate::model::checkpoint::{Checkpoint, Outlook};
 use crate::model::conditions::{Condition, Edit, has_condition};
 use crate::model::keys::{condition, reason};
 use crate::model::record::Record;
@@ -70,6 +70,14 @@ pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
 fn job(decisions: &Decisions<'_>, at: Checkpoint) -> String {
     let revision = decisions.revision().and_then(Revision::number).unwrap_or_default();
     let jobs = &decisions.course.jobs;
+    let has_begun = jobs.runs.open.as_ref().is_some_and(|open| open.at == at) || decisions.failed_gate();
+    if !has_begun {
+        let why = match &jobs.outlook {
+            Outlook::Unknown(why) => format!(" (unknown: {why})"),
+            _ => String::new(),
+        };
+        return format!("until {} passes{why}", at.words());
+    }
     jobs.outlook.words(&jobs.runs.name(&decisions.view.workload().name, revision, at), at)
 }
 
@@ -84,10 +92,7 @@ pub(crate) fn before(decisions: &Decisions<'_>) -> String {
 
 /// What a rollout with all its pods waits for, in a sentence without its end (GA-1).
 pub(crate) fn after(decisions: &Decisions<'_>) -> String {
-    let at = Checkpoint::After;
-    let is_open = decisions.course.jobs.runs.open.as_ref().is_some_and(|open| open.at == at);
-    let end = if is_open { job(decisions, at) } else { format!("until {} passes", at.words()) };
-    format!("all pods are updated: it rests {end}")
+    format!("all pods are updated: it rests {}", job(decisions, Checkpoint::After))
 }
 
 impl Until {

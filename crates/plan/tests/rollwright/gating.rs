@@ -332,15 +332,6 @@ fn a_rollout_that_is_held_starts_no_job_and_its_time_stands_still() {
     assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-1-2", "web-3-before-1"], "9+1"));
 }
 
-/// GA-8: nobody knows yet whether the gate passes.
-#[test]
-fn a_promotion_from_before_the_revision_skips_no_gate() {
-    let mut world = gated();
-    crate::rollwright::stepping::promote(&mut world, "3/all");
-    let played = declare(&mut world, "c", 60, &[]);
-    assert_eq!((count(&played.events, "PromotionRefused"), sizes(&world).as_str()), (1, "9+1"));
-}
-
 /// GA-2: the template may be the same.
 #[test]
 fn a_result_counts_for_no_step_of_an_edited_list() {

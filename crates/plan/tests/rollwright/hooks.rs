@@ -1,11 +1,11 @@
 //! Hooks: Jobs that have to succeed before the first pod of a revision, and once its rollout is complete (GA-1, GA-7).
 
-use plan::keys::{ABORT, RETRY, condition};
-use plan::{FailureAction, JobState, Strategy};
+use plan::keys::{ABORT, DESIRED_REPLICAS, HASH_LABEL, RETRY, ROLLOUT, condition};
+use plan::{Action, Answers, FailureAction, FoundJob, JobState, Pin, Requeue, Strategy};
 
 use crate::rollwright::failing::{memory, named, policy};
 use crate::rollwright::gating::{become_, failed, gated, job, jobs, new_pods, why};
-use crate::rollwright::pinning::says;
+use crate::rollwright::pinning::{count, says};
 use crate::rollwright::stepping::{declare, play, request, sizes, stepped};
 use crate::world::{Kstatus, World, template};
 
@@ -204,4 +204,163 @@ fn a_job_that_took_too_long_does_not_run_again() {
     play(&mut world, 30, &[]);
     assert_eq!(says(&world, condition::STALLED).1, "GateFailed");
     assert!(jobs(&world).is_empty());
+}
+
+/// Neither in the reconcile that stores the failure or hears the retry, nor while it is paused.
+#[test]
+fn a_rollout_with_a_failed_hook_is_at_no_time_complete() {
+    let mut world = hooked().that(|it| it.before_hook = None);
+    declare(&mut world, "c", 30, &[]);
+    become_(&mut world, &failed());
+    let never_current = |world: &mut World| {
+        for _ in 0..20 {
+            play(world, 1, &[]);
+            assert_ne!(world.kstatus(), Kstatus::Current);
+        }
+    };
+    never_current(&mut world);
+    world.observed.workload.paused = true;
+    never_current(&mut world);
+    assert_eq!(says(&world, condition::READY).1, "DeploymentPaused");
+    world.observed.workload.paused = false;
+    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
+    never_current(&mut world);
+    assert_eq!(jobs(&world), ["web-3-after-1", "web-3-after-2"]);
+}
+
+/// Its author did not write it for what runs.
+#[test]
+fn a_hook_that_comes_later_does_not_run_although_there_was_another_one() {
+    let mut world = hooked().that(|it| it.before_hook = None);
+    declare(&mut world, "c", 30, &[]);
+    become_(&mut world, &JobState::Succeeded);
+    play(&mut world, 30, &[]);
+    world.observed.workload.before_hook = job("later");
+    play(&mut world, 30, &[]);
+    assert_eq!((jobs(&world), world.kstatus()), (vec!["web-3-after-1"], Kstatus::Current));
+}
+
+/// Two Jobs would be read in turn: one answer takes the place of the other.
+#[test]
+fn a_job_passes_although_one_of_an_earlier_revision_is_not_forgotten() {
+    let mut world = hooked();
+    declare(&mut world, "c", 30, &[]);
+    let set = named(&world, "b");
+    let open = r#"{"jobs":{"attempts":1,"open":{"at":"after","template":"a"}},"revision":2,"version":1}"#;
+    world.find_mut(&set).annotations.insert(ROLLOUT.to_owned(), open.to_owned());
+    become_(&mut world, &JobState::Succeeded);
+    play(&mut world, 60, &[]);
+    assert_eq!(sizes(&world), "0+3");
+    assert!(!world.find(&set).annotations[ROLLOUT].contains("open"));
+}
+
+#[test]
+fn a_revision_begins_although_an_annotation_is_garbage() {
+    let mut world = hooked();
+    world.find_mut("web-b").annotations.insert(DESIRED_REPLICAS.to_owned(), "007".to_owned());
+    declare(&mut world, "c", 30, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec!["web-3-before-1"], "3+0"));
+}
+
+/// The time of a step begins with the rollout.
+#[test]
+fn no_step_is_left_before_the_hook_passes() {
+    let mut world = stepped(4, &["2/5", "3/5"]).that(|it| it.good_skips_steps = false);
+    declare(&mut world, "c", 60, &[]);
+    declare(&mut world, "d", 5, &[]);
+    world.observed.workload.before_hook = job("b");
+    for image in ["e", "d"] {
+        declare(&mut world, image, 60, &[]);
+    }
+    assert_eq!((jobs(&world), new_pods(&world, "d")), (vec!["web-6-before-1"], 2));
+    assert_eq!(memory(&world, &named(&world, "d"))["steps"]["step"], 1);
+}
+
+/// The garbage collector does it.
+#[test]
+fn no_job_is_deleted_during_the_deletion_of_the_deployment() {
+    let mut world = hooked();
+    declare(&mut world, "c", 30, &[]);
+    become_(&mut world, &JobState::Running);
+    (world.observed.workload.deleting, world.observed.workload.before_hook) = (true, None);
+    play(&mut world, 30, &[]);
+    assert_eq!(jobs(&world), ["web-3-before-1"]);
+}
+
+#[test]
+fn a_hook_that_has_not_begun_has_no_job_in_words() {
+    let mut world = hooked().that(|it| it.good_skips_steps = false);
+    declare(&mut world, "c", 30, &[]);
+    world.set_template(template("b"));
+    let told =
+        |world: &World| world.observed.workload.status.condition(condition::READY).unwrap().message.clone();
+    for _ in 0..5 {
+        play(&mut world, 1, &[]);
+        assert!(!told(&world).contains("before-0"), "{}", told(&world));
+    }
+}
+
+/// GA-6: an incident does not wait for a Job, also if somebody pins what is declared.
+#[test]
+fn a_pin_of_the_declared_revision_runs_no_job_and_waits_for_none() {
+    let mut world = hooked();
+    declare(&mut world, "c", 30, &[]);
+    assert_eq!(jobs(&world), ["web-3-before-1"]);
+    let pod_template_hash = world.find(&named(&world, "c")).labels[HASH_LABEL].clone();
+    world.observed.workload.pin = Some(Pin { pod_template_hash, ..Pin::default() });
+    play(&mut world, 100, &[]);
+    assert_eq!((jobs(&world), sizes(&world).as_str()), (vec![], "0+3"));
+}
+
+/// The reconcile that rolls back begins no Job of the revision that it leaves.
+#[test]
+fn a_rollback_comes_before_a_job() {
+    let mut world = hooked().that(|it| it.before_hook = job("b"));
+    world.set_template(template("c"));
+    let is_due = |world: &World| {
+        world.clone().plan().actions.iter().any(|it| matches!(it.action, Action::CreateJob(_)))
+    };
+    while !is_due(&world) {
+        play(&mut world, 1, &[]);
+    }
+    world.observed.workload.rollback_to = Some(2);
+    assert!(!is_due(&world));
+}
+
+/// The rollback was another rollout.
+#[test]
+fn a_template_that_returns_after_a_rollback_to_it_runs_its_jobs() {
+    let mut world = hooked().that(|it| it.good_skips_steps = false);
+    declare(&mut world, "c", 30, &[]);
+    world.observed.workload.rollback_to = Some(2);
+    play(&mut world, 60, &[]);
+    assert!(jobs(&world).is_empty());
+    for image in ["c", "b"] {
+        declare(&mut world, image, 30, &[]);
+    }
+    assert_eq!(jobs(&world), ["web-6-before-1"]);
+}
+
+/// GA-3: somebody may give the right back.
+#[test]
+fn a_job_that_cannot_be_read_is_looked_at_again_also_if_it_is_to_go() {
+    let mut world = gated();
+    declare(&mut world, "c", 30, &[]);
+    world.observed.workload.steps[0].gate = job("other");
+    let found = FoundJob { name: "web-3-1-1".to_owned(), job: Err("forbidden".to_owned()) };
+    // The first one reports it.
+    let plans = [(); 2].map(|()| {
+        world.observed.answers = Answers { job: Some(found.clone()), ..Answers::default() };
+        world.proceed()
+    });
+    assert!(matches!(plans[1].requeue, Requeue::Deadline(_)), "{:?}", plans[1].requeue);
+}
+
+/// GA-8: nobody knows yet whether the gate passes.
+#[test]
+fn a_promotion_from_before_the_revision_skips_no_gate() {
+    let mut world = gated();
+    crate::rollwright::stepping::promote(&mut world, "3/all");
+    let played = declare(&mut world, "c", 60, &[]);
+    assert_eq!((count(&played.events, "PromotionRefused"), sizes(&world).as_str()), (1, "9+1"));
 }

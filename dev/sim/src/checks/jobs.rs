@@ -2,7 +2,7 @@
 //! By what users read about gates and hooks, and by the Jobs as the world has them.
 
 use plan::keys::{ABORT, PROMOTE, RESUME, RETRY, ROLLOUT, condition, reason};
-use plan::{Action, Checkpoint, FailureAction, ReplicaSet};
+use plan::{Action, Checkpoint, FailureAction, ReplicaSet, Status};
 
 use crate::checks::steps::resized;
 use crate::checks::{Accepted, Verdict, held};
@@ -78,19 +78,26 @@ pub(super) fn runs_once(write: &Accepted<'_>) -> Option<Verdict> {
     let is_hook = !matches!(job.at, Checkpoint::Step(_));
     let is_passed = |one: &JobTruth| one.end.is_some_and(|(is_good, _)| is_good);
     let is_same = |one: &&JobTruth| {
-        let is_known = is_hook && is_passed(one) && !write.truth.jobs.is_disturbed;
+        // One that nobody has seen succeed may run with another template.
+        let is_known = is_hook && is_passed(one) && !one.had_strayed;
         let is_its = one.digest == job.digest || is_known;
         one.name != job.name && one.at == job.at && is_its && (is_hook || one.list == job.list)
     };
     let earlier: Vec<_> = write.truth.jobs_of(&job.set).filter(is_same).collect();
     let has_ended = |one: &&&JobTruth| {
-        let is_lost = one.is_taken || one.had_strayed && write.truth.jobs.is_disturbed;
+        // Nobody may have seen how it ended.
+        let is_lost = one.is_taken || one.had_strayed;
         (one.end.is_some() || one.is_gone && !one.had_strayed) && !is_lost
     };
     // Once its template was another one, it begins anew.
     let last = write.truth.jobs_of(&job.set).filter(|one| one.at == job.at && one.name != job.name);
-    let last = last.collect::<Vec<_>>().into_iter().rev().take_while(|one| one.digest == job.digest);
-    let taken = last.filter(|one| one.is_taken).count();
+    let last = last
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .take_while(|one| one.digest == job.digest && one.list == job.list);
+    let counts = |one: &&JobTruth| one.is_taken && one.is_known && one.born > write.truth.jobs.pinned;
+    let taken = last.filter(counts).count();
     Some(match earlier.iter().find(has_ended) {
         Some(one) => Err(format!("{} runs after {}, which has ended", job.name, one.name)),
         None if taken > 1 => Err(format!("{} is created, and {taken} of before were deleted", job.name)),
@@ -104,7 +111,13 @@ pub(super) fn begins_in_a_rollout(write: &Accepted<'_>) -> Option<Verdict> {
     let workload = &*view.workload;
     let new = view.new_set().map(|new| &*new.set);
     let era = write.truth.era(&job.set);
-    let is_hook = !matches!(job.at, Checkpoint::Step(_));
+    // A retry is stored after that.
+    let era = era.filter(|_| !workload.annotations.contains_key(RETRY));
+    let is_new = era.is_some_and(|era| match job.at {
+        Checkpoint::Before => !era.hooks[0],
+        Checkpoint::After => !era.hooks[1],
+        Checkpoint::Step(_) | Checkpoint::Process => false,
+    });
     let is_asked = [PROMOTE, RESUME].iter().any(|key| workload.annotations.contains_key(*key));
     let is_refused = workload.status.ours.rollback.as_ref().is_some_and(|known| known.recent.len() >= 3);
     let excuses = [
@@ -116,7 +129,7 @@ pub(super) fn begins_in_a_rollout(write: &Accepted<'_>) -> Option<Verdict> {
         (view.is_held() || view.is_reverted(), "its revision failed"),
         (new.is_none_or(|new| new.uid != job.set), "its ReplicaSet is not the declared one"),
         (era.is_some_and(|era| era.runs == Some(false)), "somebody rolled back, or it is good"),
-        (is_hook && era.is_some_and(|era| era.hooks == [false; 2]), "its revision began without hooks"),
+        (is_new, "its revision began without this hook"),
         (held::is_elsewhere(view) && !is_asked, "it waits for a word"),
         (write.truth.jobs.lacks_jobs, "the operator runs no Jobs"),
     ];
@@ -163,6 +176,12 @@ pub(super) fn it_failed(truth: &Truth, set: &str) -> Verdict {
     if is_so { Ok(()) } else { Err("no Job of it did".to_owned()) }
 }
 
+/// Whether a status reports that a Job has to succeed, or one has to be accepted, first.
+pub(crate) fn waits(status: &Status) -> bool {
+    let ready = status.condition(condition::READY).map(|it| it.reason.as_str());
+    ready.is_some_and(|it| [reason::AWAITING_HOOK, reason::GATE_FAILED, reason::JOB_REFUSED].contains(&it))
+}
+
 /// LV-1 where a Job has to succeed first: it cannot by itself.
 pub(super) fn rests(truth: &Truth) -> Option<Verdict> {
     let workload = truth.workload.as_deref()?;
@@ -176,7 +195,7 @@ pub(super) fn rests(truth: &Truth) -> Option<Verdict> {
     if let Some(job) = strays {
         return Some(Err(format!("Job {} is left of an earlier revision", job.name)));
     }
-    let waits = said(condition::PROGRESSING) == Some(reason::AWAITING_HOOK);
+    let waits = said(condition::READY) == Some(reason::AWAITING_HOOK);
     let is_stuck = |at: Checkpoint| truth.is_stuck(&new.uid, at);
     waits.then(|| {
         let is_true = is_stuck(Checkpoint::Before) || is_stuck(Checkpoint::After);

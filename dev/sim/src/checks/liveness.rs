@@ -3,7 +3,7 @@
 use plan::Flavour;
 use plan::keys::REVISION;
 
-use crate::checks::{Verdict, held, jobs, steps};
+use crate::checks::{Verdict, held, jobs, resting};
 use crate::truth::{SetTruth, Truth};
 use crate::verdict::{Running, running};
 
@@ -17,7 +17,7 @@ pub(crate) fn converged(truth: &Truth, flavour: Flavour, is_alone: bool) -> Verd
     if held::is_told(workload) {
         return Ok(());
     }
-    if let Some(verdict) = jobs::rests(truth).or_else(|| steps::rests(truth, is_alone)) {
+    if let Some(verdict) = jobs::rests(truth).or_else(|| resting::rests(truth, is_alone)) {
         return verdict;
     }
     let Some(new) = truth.new_set() else { return Err("there is no new set".to_owned()) };

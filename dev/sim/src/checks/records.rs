@@ -8,7 +8,7 @@ use serde_json::Value;
 use world::{Object, Resource};
 
 use crate::checks::steps::says_resting;
-use crate::checks::{Accepted, Verdict, held, steps};
+use crate::checks::{Accepted, Verdict, held, jobs};
 use crate::verdict::{is_aborted, memory};
 use crate::view::SetView;
 
@@ -49,7 +49,9 @@ fn is_complete(object: &Object) -> bool {
     let is_counted = object.status_number("observedGeneration") >= Some(object.generation());
     // GA-1: the hook after it comes first.
     let conditions = object.status.get("conditions").and_then(Value::as_array);
-    let awaits = conditions.into_iter().flatten().any(|one| one["reason"] == "AwaitingHook");
+    let is_ready = |one: &Value| one["type"] == "Ready" && one["status"] == "True";
+    let awaits = object.spec.pointer("/strategy/hooks/after").is_some_and(Value::is_object)
+        && !conditions.into_iter().flatten().any(is_ready);
     is_counted
         && !awaits
         && fields.into_iter().all(|field| object.status_number(field).unwrap_or(0) == replicas)
@@ -214,8 +216,7 @@ pub(crate) fn ended(workload: &Workload) -> Verdict {
     let target = workload.status.ours.target.as_ref();
     let is_stopped = target.is_some_and(|target| target.reason == "PinTargetMissing")
         || says_resting(&workload.status)
-        || steps::stops_clock(&workload.status)
-        || workload.status.condition("Stalled").is_some_and(|it| it.reason == "JobRefused")
+        || jobs::waits(&workload.status)
         || held::is_told(workload);
     match workload.status.ours.rollout.as_ref().filter(|_| !is_stopped) {
         Some(running) => Err(format!("rollout {} still runs at rest", running.id)),

@@ -1,14 +1,14 @@
 //! SC-1: scaling in proportion ends at desired and surge together.
 
-use crate::checks::{Verdict, steps};
+use crate::checks::Verdict;
 use crate::view::View;
 use crate::walk;
 
 /// After a reconcile that scaled several active ReplicaSets without an error. Single ReplicaSets may change in either
 /// direction: docs/internals/invariants.md has a seed.
 pub(super) fn shares(view: &View) -> Verdict {
-    // GA-1: while its hook runs, the declared ReplicaSet gets nothing.
-    if view.workload.before_hook.is_some() && steps::stops_clock(&view.workload.status) {
+    // GA-1: before its hook passes, and while the server refuses a Job, the declared ReplicaSet gets nothing.
+    if view.workload.checkpoints().next().is_some() {
         return Ok(());
     }
     if !view.is_scaling() || !view.is_rolling() || view.is_rolled_back || view.is_saturated() {

@@ -2,13 +2,13 @@
 //! of the step, and nothing is written. Only a good ReplicaSet is kept while there is one.
 
 use plan::keys::{PROMOTE, REVISION, condition, reason};
-use plan::{Action, Checkpoint, Purpose, ReplicaSet, Until, UpdateReplicaSet, UpdateStep, Workload};
+use plan::{Action, Checkpoint, Purpose, ReplicaSet, UpdateReplicaSet, UpdateStep, Workload};
 
 use crate::checks::verdicts::Said;
 use crate::checks::{Accepted, Verdict};
 use crate::shown::after;
 use crate::truth::Truth;
-use crate::verdict::{self, Running, running};
+use crate::verdict;
 use crate::view::{SetView, View};
 use crate::walk::{self, ceiling, end, first_with, is_first, is_skipped, remembered, step_of, steps, word};
 
@@ -230,7 +230,7 @@ fn says(status: &plan::Status, kind: &str) -> bool {
 }
 
 /// Whether sizes are those of a step: of the declared ReplicaSet, and of the others. Only one of those has pods.
-fn has_sizes(sizes: impl Iterator<Item = (bool, i64)>, ceiling: i64, replicas: i64) -> bool {
+pub(super) fn has_sizes(sizes: impl Iterator<Item = (bool, i64)>, ceiling: i64, replicas: i64) -> bool {
     let sizes: Vec<_> = sizes.filter(|(_, size)| *size > 0).collect();
     let of = |is_new: bool| sizes.iter().filter(move |(is, _)| *is == is_new).map(|(_, size)| *size);
     of(true).sum::<i64>() == ceiling && of(false).sum::<i64>() == replicas - ceiling && of(false).count() <= 1
@@ -332,9 +332,10 @@ pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
     let is_free = !view.is_held() && !view.is_reverted() && !view.lacks_pinned() && !view.is_rolled_back;
     let runs = view.running_set().is_some_and(|running| running.set.uid == new.set.uid);
     // GA-1: no pod comes before the hook.
-    let had_none = view.owned().all(|set| set.set.size == 0);
-    let is_barred = had_none || !truth.has_passed(&now.uid, Checkpoint::Before);
-    let is_barred = workload.before_hook.is_some() && is_barred;
+    let is_held_up = view.owned().all(|set| set.set.size == 0)
+        || !truth.has_passed(&now.uid, Checkpoint::Before)
+        || !verdict::is_highest(view.owned().map(|it| &*it.set), &new.set);
+    let is_barred = workload.before_hook.is_some() && is_held_up;
     let is_known =
         !is_barred && is_same && is_ours && is_free && runs && !is_stored_first && is_current(view, truth);
     if !is_known || is_skipped(workload, &new.set) || step >= end(steps) || workload.deleting {
@@ -363,48 +364,5 @@ pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
     } else {
         let sizes: Vec<_> = sizes(|set| set.size).collect();
         Err(format!("at rest with {from} pods, scaled to {replicas}, {most} of them new: {sizes:?}"))
-    })
-}
-
-/// LV-1 where somebody has to promote it: the sizes of the step, all available, and the status reports that.
-pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
-    let workload = truth.workload.as_deref()?;
-    let (steps, new) = (steps(workload)?, truth.new_set()?);
-    let sets = truth.owned().map(|truth| &*truth.set);
-    let runs = matches!(running(workload, sets, &new.set), Running::Set(set) if set.uid == new.set.uid);
-    let step = step_of(&new.set, steps).filter(|_| runs && !is_skipped(workload, &new.set))?;
-    let until = &steps.get(step).filter(|_| step < end(steps))?.until;
-    let replicas = workload.replicas;
-    let most = ceiling(steps, step, replicas);
-    let sizes = || truth.owned().map(|set| (set.set.uid == new.set.uid, set.set.size));
-    // Where somebody took away what is kept, the rollout rests without those pods.
-    let kept = word(&new.set, "kept");
-    let has_kept = truth.owned().any(|set| Some(&set.set.name) == kept.as_ref());
-    let all = if has_kept { replicas } else { most };
-    let bound = truth.bounds.bound.as_ref().filter(|bound| is_alone && !bound.is_lost && !bound.is_unheard);
-    // A gate may have been edited once its Job had succeeded.
-    let is_gated = steps.get(step).is_some_and(|step| step.gate.is_some());
-    let is_behind = bound.is_some_and(|bound| bound.step != step) && !is_gated;
-    let text = format!("at rest at step {} with {most} of {replicas} pods", step + 1);
-    if truth.owned().any(|set| set.set.uid != new.set.uid && set.set.status.available < set.set.size) {
-        // The pods of what is kept cannot start either, so the new one may keep more than its step has (S6.4).
-        let is_ready = workload.status.condition("Ready").is_some_and(|known| known.status == "True");
-        return Some(if is_ready { Err(format!("{text}, and is ready")) } else { Ok(()) });
-    }
-    let is_stuck = until.contains(&Until::Gate) && truth.is_stuck(&new.set.uid, Checkpoint::Step(step));
-    Some(if replicas > 0 && !until.contains(&Until::Promoted) && !is_stuck {
-        Err(format!("{text}, and nothing holds it: {until:?}"))
-    } else if !has_sizes(sizes(), most, all) {
-        Err(format!("{text}, and sizes are {:?}", sizes().collect::<Vec<_>>()))
-    } else if new.available != most {
-        Err(format!("{text}, {} of them available", new.available))
-    } else if !(says_resting(&workload.status) || is_stuck && stops_clock(&workload.status))
-        || workload.status.observed_generation != workload.generation
-    {
-        Err(format!("{text}, and the status does not say so"))
-    } else if is_behind && replicas > 0 {
-        Err(format!("{text}, and it may be at {:?}", bound.map(|bound| bound.step + 1)))
-    } else {
-        Ok(())
     })
 }

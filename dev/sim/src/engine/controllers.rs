@@ -1,5 +1,6 @@
 //! The ReplicaSet controller, the kubelets and the garbage collector, each when it is due.
 
+use world::Change;
 use world::{Key, Resource};
 
 use super::{Engine, Event, SECOND, Time};
@@ -98,5 +99,11 @@ impl Engine<'_> {
             _ if self.holds.controllers == 0 => self.step_set(key),
             _ => self.look_at(self.now + SECOND, key.clone()),
         }
+    }
+
+    /// What the version of a ReplicaSet before this one was counted from.
+    pub(super) fn last_basis(&self, change: &Change) -> u64 {
+        let before = change.before.as_ref().map(|before| before.version().to_string());
+        before.map_or(change.version, |version| self.history.basis(&version))
     }
 }
