@@ -18,7 +18,7 @@ use crate::verdict::{pin, revision, says};
 use crate::view::View;
 use crate::walk::{list, steps};
 
-/// An operator has seen what happened so many seconds ago, if nothing disturbs it.
+/// An operator has seen what happened this number of seconds ago, if nothing disturbs it.
 const SEEN: i64 = 5;
 
 /// Whether a pod is that of a Job.
@@ -151,7 +151,7 @@ impl Truth {
         self.workload.as_ref().is_some_and(|workload| workload.checkpoints().next().is_some())
     }
 
-    /// Whether a rollout may go on past a gate.
+    /// Whether a rollout may pass a gate.
     pub(crate) fn opens(&self, set: &str, step: usize) -> bool {
         let runs = self.era(set).and_then(|era| era.runs);
         let is_pinned = self.workload.as_ref().is_some_and(|workload| pin(workload).is_some());
@@ -302,7 +302,7 @@ impl Engine<'_> {
         }
     }
 
-    /// It does, unless watches stand still.
+    /// The operator learns of it, unless watches stand still.
     pub(crate) fn hear_of_job(&mut self, id: u64, of: Which) {
         if self.holds.sets > 0 {
             return self.after(SECOND, crate::engine::Event::JobNews(id, of));

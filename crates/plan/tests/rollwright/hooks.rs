@@ -206,7 +206,7 @@ fn a_job_that_took_too_long_does_not_run_again() {
     assert!(jobs(&world).is_empty());
 }
 
-/// Neither in the reconcile that stores the failure or hears the retry, nor while it is paused.
+/// Neither in the reconcile that stores the failure or handles the retry, nor while it is paused.
 #[test]
 fn a_rollout_with_a_failed_hook_is_at_no_time_complete() {
     let mut world = hooked().that(|it| it.before_hook = None);

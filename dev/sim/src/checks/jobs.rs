@@ -32,7 +32,7 @@ pub(super) fn hook_comes_first(write: &Accepted<'_>) -> Option<Verdict> {
     })
 }
 
-/// GA-1: a rollout goes on past a gate. The check of steps computes whether it may (SP-1).
+/// GA-1: a rollout passes a gate. The check of steps computes whether it may (SP-1).
 pub(super) fn gate_opens(write: &Accepted<'_>) -> Option<Verdict> {
     let (uid, from, to) = resized(write)?;
     let view = write.view();
