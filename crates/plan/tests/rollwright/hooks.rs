@@ -242,7 +242,7 @@ fn a_hook_that_comes_later_does_not_run_although_there_was_another_one() {
 
 /// Two Jobs would be read in turn: one answer takes the place of the other.
 #[test]
-fn a_job_passes_although_one_of_an_earlier_revision_is_not_forgotten() {
+fn a_job_succeeds_although_one_of_an_earlier_revision_is_not_forgotten() {
     let mut world = hooked();
     declare(&mut world, "c", 30, &[]);
     let set = named(&world, "b");
@@ -264,7 +264,7 @@ fn a_revision_begins_although_an_annotation_is_garbage() {
 
 /// The time of a step begins with the rollout.
 #[test]
-fn no_step_is_left_before_the_hook_passes() {
+fn no_step_is_left_before_the_hook_succeeds() {
     let mut world = stepped(4, &["2/5", "3/5"]).that(|it| it.good_skips_steps = false);
     declare(&mut world, "c", 60, &[]);
     declare(&mut world, "d", 5, &[]);

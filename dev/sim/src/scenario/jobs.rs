@@ -19,7 +19,7 @@ pub struct Probe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Doing {
     /// The pod succeeds.
-    Passes,
+    Succeeds,
     /// The pod fails.
     Fails,
     /// The pod runs and does not end.

@@ -46,7 +46,7 @@ pub(crate) fn gated(seed: u64, scenario: &mut Scenario, percent: u64) {
 
 fn probe(dice: &mut Dice) -> Probe {
     let doing = match dice.below(20) {
-        0..13 => Doing::Passes,
+        0..13 => Doing::Succeeds,
         13..16 => Doing::Fails,
         16..18 => Doing::Lasts,
         _ => Doing::Waits,
